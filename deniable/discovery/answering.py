@@ -1,6 +1,6 @@
 """The mechanism that answers: noisy counts of the values that occur, and of a public grid of numbers.
 
-**Claim.** Let each record have at most one value in each of the columns asked about, and let tables be neighbouring if
+**Claim.** Let each record have at most one value in each of the columns requested, and let tables be neighbouring if
 one is the other with a record added or removed. Of a column of categories, let h(v) be the number of records with value
 v; what is released is the set of all (v, h(v) + Z_v) with h(v) > 0 and h(v) + Z_v >= tau, for independent discrete
 Laplace noise of scale 1 / epsilon_c. Of a column of numbers, what is released are the counts of all buckets of a grid

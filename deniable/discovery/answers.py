@@ -46,7 +46,7 @@ class Answers:
     """The answers to the questions of a plan, in their order.
 
     Attributes:
-        plan: what was asked.
+        plan: what was requested.
         answers: what was released.
     """
 

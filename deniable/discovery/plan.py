@@ -1,4 +1,4 @@
-"""What is asked of a table, what it costs, and which mechanisms answer: fixed before anything is read.
+"""What is requested of a table, what it costs, and which mechanisms answer: fixed before anything is read.
 
 Each column has an equal share of epsilon, and each column of categories an equal share of delta. Of the share of a
 column of numbers three quarters are for its range and one quarter for its decimals. One record has one value in each
@@ -30,7 +30,7 @@ _LARGEST_EPSILON = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked of a column.
+    """What is requested of a column.
 
     Attributes:
         column: its name.
@@ -54,12 +54,12 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class DiscoveryPlan:
-    """What is asked, and what it may cost.
+    """What is requested, and what it may cost.
 
     Attributes:
         questions: the questions, about different columns.
         epsilon: epsilon of all answers together.
-        delta: delta of all answers together; 0 if only ranges are asked for.
+        delta: delta of all answers together; 0 if only ranges are requested.
     """
 
     questions: tuple[Question, ...]
@@ -81,12 +81,12 @@ class DiscoveryPlan:
             )
         if self._categories and not 0 < self.delta < 1:
             raise InvalidInput(
-                f"delta must be in (0, 1), got {float(self.delta):g}, because values are asked for; give a "
+                f"delta must be in (0, 1), got {float(self.delta):g}, because values are requested; give a "
                 "probability such as 1e-9."
             )
         if not self._categories and self.delta:
             raise InvalidInput(
-                f"delta must be 0 if only ranges are asked for, which need none, got {float(self.delta):g}; leave it "
+                f"delta must be 0 if only ranges are requested, which need none, got {float(self.delta):g}; leave it "
                 "out."
             )
 

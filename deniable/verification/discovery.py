@@ -109,7 +109,7 @@ def verify_discovery(folder: Folder, trust: Trust, ledger: Sequence[object] | No
         with folder.open(DOCUMENT) as file:
             yield from _faults(record, answers_in(file.read(_LARGEST_FILE).decode()))
 
-    checks.append(Check("answers, events and charge follow from what was asked", found(of_answers)))
+    checks.append(Check("answers, events and charge follow from what was requested", found(of_answers)))
     if ledger is None:
         checks.append(Check(_IN_LEDGER, (), "not checked: no ledger was given", made=False))
     else:
@@ -134,7 +134,7 @@ def _faults_of_form(record: Any) -> Iterator[str]:
 
 
 def _faults(record: Mapping[str, Any], answers: Answers) -> Iterator[str]:
-    """What does not follow from what was asked."""
+    """What does not follow from what was requested."""
     charge = Entry.from_record(record["entry"]).fact()
     if not isinstance(charge, Charge):
         return
@@ -149,7 +149,7 @@ def _faults(record: Mapping[str, Any], answers: Answers) -> Iterator[str]:
     if charge.claim.cost.epsilon > plan.epsilon or charge.claim.cost.delta > plan.delta:
         yield (
             f"the charge must be at most epsilon {rounded_up(plan.epsilon)} and delta {rounded_up(plan.delta)}, which "
-            "were asked for, got more"
+            "were requested, got more"
         )
     if (fault := fault_of_claim(charge.events, charge.claim.cost)) is not None:
         yield fault

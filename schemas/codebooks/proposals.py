@@ -1,6 +1,6 @@
 """Columns of a schema from the answers of a discovery, and their lines in a schema that was drafted.
 
-Everything here is a function of what a discovery released. How it is asked and charged does not belong here.
+Everything here is a function of what a discovery released. How it is requested and charged does not belong here.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """Discoveries: which were begun, under which key and from which copy of the source, and the folder of each.
 
-A discovery has a vault, as a release has: its key, the copy of the columns asked about, and a note by which the same
+A discovery has a vault, as a release has: its key, the copy of the columns requested, and a note by which the same
 command resumes it. Its folder, `discoveries/ID/`, has what was released and a signed record. The mechanism does not
 belong here (deniable.discovery), nor the counting (tasks.data.discover).
 """
@@ -40,7 +40,7 @@ class Begun:
     Attributes:
         discovery: its name.
         dataset: the dataset's name in the ledger.
-        request: digest of what is asked, and of what is read.
+        request: digest of what is requested, and of what is read.
         commitment: commitment to its key.
         snapshot: keyed digest of the copy of the columns.
         finished: whether its folder is complete.
@@ -60,7 +60,7 @@ def discovery_place(state: Path, discovery: str) -> Path:
 
 
 def request_digest(spec: ReleaseSpec, plan: DiscoveryPlan) -> str:
-    """Digest of what is asked, of which source, for which privacy unit, by which version of the mechanism."""
+    """Digest of what is requested, of which source, for which privacy unit, by which version of the mechanism."""
     source = spec.source.model_dump(mode="json")
     person = None if spec.person is None else spec.person.document()
     return digest_of([spec.dataset_name, source, str(spec.folder), person, plan.document(), mechanism_name(STEP, STEP)])
@@ -101,7 +101,7 @@ def charge_of(
 
     Args:
         spec: the spec, for the dataset.
-        plan: what is asked.
+        plan: what is requested.
         discovery: its name.
         inputs: keyed digest of the copy of the columns.
         commitment: commitment to its key.

@@ -1,6 +1,6 @@
 """Propose values of open categories and ranges of numbers, at a cost that is charged before any noise is drawn.
 
-The columns asked about are copied into the vault once, and counted from the copy, so that a discovery that was ended
+The columns requested are copied into the vault once, and counted from the copy, so that a discovery that was ended
 before its time repeats the same draws when it is resumed, and is charged once. How a schema states the proposals does
 not belong here (schemas.codebooks.proposals).
 """
@@ -101,12 +101,12 @@ def discover(state: Path, spec: ReleaseSpec, plan: DiscoveryPlan, *, anew: bool 
     Args:
         state: the state folder.
         spec: the spec; its source, its dataset, its person and the custody of its key are used.
-        plan: what is asked.
+        plan: what is requested.
         anew: whether to begin another discovery, even if one of the same request is finished. Its noise is fresh, and
             it is charged again.
 
     Raises:
-        InvalidInput: the source lacks a column, or a question cannot be asked.
+        InvalidInput: the source lacks a column, or a question cannot be requested.
         NoPolicy: neither the ledger nor the spec has a budget.
         BudgetExceeded: the dataset's budget has no room for it; nothing was drawn.
         Refused: the copy of the source that it began with was changed.
@@ -154,7 +154,7 @@ def _begin(state: Path, spec: ReleaseSpec, plan: DiscoveryPlan, request: str) ->
 
 
 def columns_of(spec: ReleaseSpec, plan: DiscoveryPlan) -> tuple[str, ...]:
-    """The columns of the source that are read: those asked about, and the one that distinguishes people."""
+    """The columns of the source that are read: those requested, and the one that distinguishes people."""
     asked = tuple(question.column for question in plan.questions)
     return asked if spec.person is None else (*asked, spec.person.column)
 
@@ -175,7 +175,7 @@ def drawn(workspace: Workspace, plan: DiscoveryPlan, snapshot: Reference) -> Ans
 
     Args:
         workspace: the discovery, which must have been charged.
-        plan: what is asked.
+        plan: what is requested.
         snapshot: the copy.
     """
     open_stream = partial(workspace.key().stream, step=stream_name(STEP, STEP), inputs=snapshot.digest)

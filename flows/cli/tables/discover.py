@@ -62,7 +62,7 @@ def add_discover_command(subparsers: Subcommands, parents: Sequence[argparse.Arg
         "--write", action="store_true", help="write the proposals into the schema, if it has the form of a draft"
     )
     discover.add_argument(
-        "--new", action="store_true", help="ask again, with fresh noise and another charge, what was asked before"
+        "--new", action="store_true", help="ask again, with fresh noise and another charge, what was requested before"
     )
 
 
@@ -107,7 +107,7 @@ def run_discover_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _plan_of(asked: argparse.Namespace, spec: "ReleaseSpec") -> "DiscoveryPlan":
-    """What is asked; codes for missing values that the schema states for a column count, too."""
+    """What is requested; codes for missing values that the schema states for a column count, too."""
     from deniable.discovery.plan import DiscoveryPlan  # noqa: PLC0415 - as above
     from deniable.discovery.plan import asked as questions_about  # noqa: PLC0415
 
@@ -198,7 +198,7 @@ def _against_the_budget(
         books.enter(books.next_entry(policy_of(spec, spec.budget), now, fresh_salt()))
     before = begun_before(state, spec, request_digest(spec, plan))
     if before is not None and before.finished and not anew:
-        return None, [f"asked before, as {before.discovery}: shown again at no cost, unless --new asks anew"]
+        return None, [f"requested before, as {before.discovery}: shown again at no cost, unless --new asks anew"]
     if before is not None and not before.finished:
         return None, [f"begun before, as {before.discovery}: resumed from its copy of the columns, and charged once"]
     lines = []
