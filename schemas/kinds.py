@@ -5,8 +5,10 @@ of the column by public rules alone: rounding, clipping, groups of codes, period
 No part of a description is ever learnt from data.
 """
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from math import isfinite, lcm
 from typing import Any, Literal, TypeAlias
@@ -35,6 +37,8 @@ IDENTIFIER, FREE_TEXT = "identifier", "free text"
 
 # Numbers are read as float64, which represents integers exactly up to here.
 _LARGEST_NUMBER = 2**53
+# The offset from UTC after a time, which follows a T or a blank.
+_OFFSET = re.compile(r"^(\S+[T ]\d{2}\S*?)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$")
 _PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year")
 # What numbers that stand for a missing value usually are; the first that the column does not have is taken.
 _USUAL_MISSING = (-1, -9, -99, -999, -9_999, -99_999, -999_999, -9_999_999, -99_999_999, -999_999_999)
@@ -219,7 +223,8 @@ def dates(
 ) -> Column:
     """Describe a column of dates, of which the day, the month, the quarter or the year is released.
 
-    The values are text: 2024-03-05, 2024-03, 2024-Q1 or 2024, in order.
+    The values are text: 2024-03-05, 2024-03, 2024-Q1 or 2024, in order. Of a time with an offset, such as
+    2024-03-05T23:30-05:00, the day is the one that is written, where it was that day; it is not converted to UTC.
 
     Args:
         first: the first day, such as 2019-01-01.
@@ -257,8 +262,7 @@ def dates(
 
     def become(column: pd.Series) -> pd.Series:
         codes, distinct = pd.factorize(column)
-        read = pd.to_datetime(pd.Series(distinct, dtype=object), format=written or "ISO8601", errors="coerce", utc=True)
-        days_of = read.dt.tz_localize(None)
+        days_of = _times(distinct, written)
         inside = days_of.notna() & (days_of >= start) & (days_of < end + pd.Timedelta(days=1))
         texts = _periods(days_of.where(inside, start), by).where(inside, UNREADABLE_TEXT)
         return pd.Series(_taken(texts.to_list(), codes), column.index)
@@ -649,6 +653,11 @@ def _special(also: Mapping[Any, str] | Sequence[float], grid: _Grid, label: str)
                 f"missing: {label}."
             )
         _require_text(f"the text that explains a code of the column {label!r}", text)
+        if abs(code) > _LARGEST_NUMBER:
+            raise InvalidInput(
+                f"a special code of a numeric column must be within {-_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}, where "
+                f"numbers are read exactly, got a larger one; state it as missing: {label}."
+            )
         if grid.whole and not _is_whole(code):
             raise InvalidInput(f"the special codes of a column of integers must be integers, got {code}: {label}.")
         if low <= code <= high:
@@ -691,6 +700,7 @@ def _column(
             # Groups of codes and dates are made of text.
             "reads": str if becomes is not None and kind != "numeric" else value_type,
             "becomes": becomes,
+            "by_code": becomes is not None and kind != "numeric",
             "bins": bins,
         },
     )
@@ -764,6 +774,23 @@ def _day(text: object, label: str) -> pd.Timestamp:
     if day is None or pd.isna(day) or day.tz is not None or day != day.normalize():
         raise InvalidInput(f"the first and last day of a date must be days such as 2019-01-31, got {text!r}: {label}.")
     return day
+
+
+def _times(texts: Iterable[Any], written: str | None) -> pd.Series:
+    """Dates and times as they are written, without their offsets from UTC; null for what is none."""
+    if written is not None and "%z" in written:
+        return pd.Series([_local_time(text, written) for text in texts], dtype="datetime64[us]")
+    plain = [_OFFSET.sub(r"\1", str(text)) for text in texts]
+    read = pd.to_datetime(pd.Series(plain, dtype=object), format=written or "ISO8601", errors="coerce", utc=True)
+    return read.dt.tz_localize(None)
+
+
+def _local_time(text: object, written: str) -> datetime | None:
+    """The time that a text states, where it was that time; None if it is none."""
+    try:
+        return datetime.strptime(str(text), written).replace(tzinfo=None)  # noqa: DTZ007 - the offset is left out
+    except ValueError:
+        return None
 
 
 def _periods(days: pd.Series, by: Period) -> pd.Series:

@@ -54,19 +54,24 @@ class Draft:
         return next((column.name for column in self.columns if column.is_person), None)
 
 
-def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = ()) -> Draft:
+def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = (), *, quoting: bool = True) -> Draft:
     """Decide how a schema describes the variables of a codebook.
 
     Args:
         codebook: the codebook.
         what: where it is from, for messages.
         wanted: names of the variables that are meant, in their order; all if there are none.
+        quoting: whether messages may quote the codebook, which they must not if it may be the table itself.
 
     Raises:
         InvalidInput: the codebook has faults, contradicts itself, or has no such variable; the message has a line for
             each fault.
     """
-    faults = [*codebook.faults, *_unknown(wanted, codebook.variables)]
+    unknown = () if not quoting else _unknown(wanted, codebook.variables)
+    faults = [*codebook.faults, *unknown]
+    if not quoting and (lacking := [name for name in wanted if name not in codebook.variables]):
+        # The names were given by the user.
+        faults += [f"a codebook must describe {one_line(name)}, and does not; correct its name." for name in lacking]
     settled: list[Described | LeftOut] = []
     for name in wanted or codebook.variables:
         if name in codebook.variables:
@@ -74,7 +79,7 @@ def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = ()) -> Draft
                 settled.append(settle(codebook.variables[name]))
             except ValueError as error:
                 faults.append(str(error))
-    require_no_faults(faults, what)
+    require_no_faults(faults, what, quoting=quoting)
     return Draft(
         columns=tuple(each for each in settled if isinstance(each, Described)),
         left_out=tuple(each for each in settled if isinstance(each, LeftOut)),

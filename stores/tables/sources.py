@@ -231,10 +231,7 @@ class CsvTable:
         def second_look(row: arrow_csv.InvalidRow) -> str:
             # Arrow does not recognize that a quote after a space opens a field; Python's reader does. This function
             # must not raise an error, because Arrow would print it.
-            try:
-                fields = next(csv.reader([row.text], skipinitialspace=True), [])
-            except csv.Error:  # an endless field, most likely after a quote that is never closed
-                fields = []
+            fields = _fields_of(row.text)
             if len(fields) == len(self._header):
                 repaired.append(fields)
             else:
@@ -248,6 +245,17 @@ class CsvTable:
                 arrays = [pa.array([fields[place] for fields in repaired], pa.string()) for place in places]
                 repaired.clear()
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _fields_of(row: str) -> list[str]:
+    """The fields of a row, which may be as long as Arrow's; none if a quote in it is never closed."""
+    usual = csv.field_size_limit(_BLOCK_BYTES)
+    try:
+        return next(csv.reader([row], skipinitialspace=True, strict=False), [])
+    except csv.Error:
+        return []
+    finally:
+        csv.field_size_limit(usual)
 
 
 class JoinedTable:

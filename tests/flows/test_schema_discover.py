@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,13 @@ from deniable.discovery.plan import DiscoveryPlan, asked
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import BudgetExceeded
 from deniable.ledger.state import Charged
+from deniable.record.attestation import DISCOVERY, Envelope, Statement, statement
 from deniable.verification.discovery import DOCUMENT
 from deniable.verification.release import RECORD
 from flows.__main__ import main
 from schemas.spec.release_spec import load_spec
 from schemas.table import domain_of
+from stores.keys.signing_keys import signing_key
 from stores.ledger.evidence import evidence_in
 from stores.ledger.state_ledger import state_ledger
 from stores.releases import discoveries
@@ -164,6 +167,46 @@ def test_a_discovery_that_was_ended_repeats_its_draws_and_is_charged_once(
     with pytest.raises(Refused, match="from the copy of the source that it began with"):
         discover(state, spec, PLAN)
     assert len(charges(folder)) == 1
+
+
+def test_a_lie_that_its_maker_signed_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, state = load_spec(folder / "people.yaml"), folder / "state"
+    place = discover(state, spec, PLAN).folder
+    honest, record = (place / DOCUMENT).read_text(), (place / RECORD).read_bytes()
+    said = Statement.from_payload(Envelope.from_text(record).payload)
+
+    def failed(document: str, **changed: object) -> list[str]:
+        subjects = {DOCUMENT: sha256(document.encode()).hexdigest()}
+        payload = statement(subjects, {**said.predicate, **changed}, version=DISCOVERY)
+        (place / DOCUMENT).write_text(document)
+        (place / RECORD).write_text(signing_key(state).sign(payload).to_text())
+        return checks_that_fail(folder, place, capsys)
+
+    assert failed(honest) == []
+    follows, in_ledger = "answers, events and charge follow", "the exported ledger has the charge"
+    assert failed(honest.replace('"epsilon":"2"', '"epsilon":"1"'))[0].startswith(follows)
+    lower = json.loads(honest)
+    lower["answers"][0]["values"].append(["zzz", PLAN.threshold - 1])
+    assert failed(json.dumps(lower))[0].startswith(follows)
+    more = json.loads(honest)
+    more["answers"][0]["values"].append(["zzz", PLAN.threshold])
+    (line,) = failed(json.dumps(more))
+    assert line.startswith(in_ledger), "only what the ledger noted tells it from what was drawn"
+    other = {**said.predicate["discovery"], "dataset": "others"}  # type: ignore[dict-item]
+    assert failed(honest, discovery=other)[0].startswith(follows)
+    entry = dict(said.predicate["entry"])  # type: ignore[call-overload]
+    entry["content"] = {**entry["content"], "release": "another"}
+    assert failed(honest, entry=entry)[0].startswith("the record has exactly the form")
+
+
+def checks_that_fail(folder: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The checks that fail, as verification names them."""
+    state, ledger = folder / "state", folder / "ledger.jsonl"
+    main(["ledger", "export", str(ledger), "--state", str(state)])
+    capsys.readouterr()
+    verify_command(["verify", str(place), "--keys", str(state / "keys" / "trusted.json"), "--ledger", str(ledger)])
+    said = capsys.readouterr().out
+    return [line.removeprefix("FAILED").strip() for line in said.splitlines() if line.startswith("FAILED")]
 
 
 def test_asking_anew_has_fresh_noise_and_another_charge(folder: Path) -> None:
