@@ -1,6 +1,7 @@
 """NIST-MST: which tables follow from a public file, and what is refused as one."""
 
 import json
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
@@ -30,7 +31,8 @@ from deniable.learners.nist_mst.verification import check_measured, check_select
 from deniable.mechanisms import PublicTable
 from flows.__main__ import main
 from schemas.spec.plan import planned_steps
-from schemas.spec.release_spec import load_spec
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.tables.sources import Source
 from tasks.data import public_rows
 from tasks.data.public_rows import PublicCounter, Records
 from tests.mechanisms.table import LEARNERS
@@ -190,9 +192,12 @@ def test_the_source_is_read_once_however_often_public_rows_are_counted(
     counter = PublicCounter(spec, written(tmp_path, "less.csv", people.drop(index=7)), tmp_path / "cache")
     read: list[object] = []
     opened = public_rows.opened_source
-    monkeypatch.setattr(
-        public_rows, "opened_source", lambda spec, cache: read.append(spec.source) or opened(spec, cache)
-    )
+
+    def noted(given: ReleaseSpec, cache: Path) -> AbstractContextManager[Source]:
+        read.append(given.source)
+        return opened(given, cache)
+
+    monkeypatch.setattr(public_rows, "opened_source", noted)
     for _ in range(3):
         assert counter.count(lambda: PairCounts(spec.domain), "").rows == len(people) - 1
     assert read.count(spec.source) == 1
