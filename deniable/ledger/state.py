@@ -145,7 +145,7 @@ class LedgerState:
         """Refuse charges to one dataset that together exceed any of its caps; earlier charges repeated cost nothing.
 
         A step without differential privacy is refused by any cap of delta below 1, also if it reads a part of the rows
-        and so costs a smaller delta: whoever set the cap was promised something for every record.
+        and so costs a smaller delta: anyone who set the cap was promised something for every record.
 
         Raises:
             NoPolicy: the dataset has no policy.
