@@ -117,7 +117,7 @@ def counted(seed_cost: SeedCost) -> str:
 
 
 def _one_attempt(balance: Balance, charges: Sequence[Charge]) -> str:
-    """What to do where all candidates count and a spec may have asked for the cost of one attempt."""
+    """What to do where all candidates count and a spec may have requested the cost of one attempt."""
     if balance.seed_cost == "per_record" or all(charge.per_record is None for charge in charges):
         return ""
     return (
