@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.learners.loglinear.estimation.compiled_mixtures import maximise
 from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Factor, Fit, Shape, Sums, draw, raked
@@ -160,7 +161,7 @@ def _margin(noisy: Cells, variances: Cells, total: float) -> Cells:
     """Estimated counts of an attribute, shrunk towards equally frequent buckets as far as the noise suggests."""
     even = np.full(noisy.shape, total / noisy.size)
     left = np.sqrt(variances * np.maximum(1 - variances / variances.sum(), _LEAST_VARIANCE))
-    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False)
+    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False, maximise=maximise)
     return nearest_with_total(counts, variances, total)
 
 
@@ -225,7 +226,9 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
         possible = None if permitted is None else permitted > 0
         noisy, deviation = completed(table.values, expected, float(table.deviation), possible)
         ordered = evidence.shape.ordered[list(attributes)]
-        counts = denoised(noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible)
+        counts = denoised(
+            noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible, maximise=maximise
+        )
         found[attributes] = raked(counts, own)
     return tuple(found[table.attributes] for table in evidence.tables)
 
