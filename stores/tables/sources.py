@@ -463,7 +463,7 @@ def _tidy(column: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _texts_of_floats(column: pa.Array) -> pa.Array:
-    """Texts of floats: integers as the same integers would be written, and null for what is no number."""
+    """Texts of floats: integers as the same integers would be written, and null for what is not a number."""
     numbers = column.cast(pa.float64())
     is_whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), float(1 << 63)))
     integers = pc.if_else(is_whole, numbers, None).cast(pa.int64()).cast(pa.string())
