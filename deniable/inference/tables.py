@@ -48,6 +48,8 @@ def cells(inference: Inference, attributes: Sequence[int]) -> CellEstimates:
     """
     own = tuple(sorted(attributes))
     system = inference.system
+    if len(own) == 1 and own[0] in system.many:
+        return _by_many_values(inference, own[0])
     if not system.is_measured(own):
         system.functional(Query.product({i: (system.buckets[i] == 0).astype(np.float64) for i in own}))
     found = system.table(own)
@@ -77,6 +79,20 @@ def _by_values(inference: Inference, i: int) -> CellEstimates | None:
     return CellEstimates((i,), ([np.asarray([code]) for code in range(size)],), counts, variances, shared_with)
 
 
+def _by_many_values(inference: Inference, i: int) -> CellEstimates:
+    """The cells of an attribute that has very many values, by itself; all have the same variance."""
+    system, many = inference.system, inference.system.many[i]
+    size = len(many.counts)
+    whole = system.variance(system.functional(Query.product({})))
+    return CellEstimates(
+        (i,),
+        ([np.asarray([code]) for code in range(size)],),
+        many.counts + inference.records / size,
+        np.full(size, many.variance * (1 - 1 / size) + whole / size**2),
+        np.full(size, whole / size),
+    )
+
+
 def table(
     inference: Inference,
     attributes: Sequence[str],
@@ -84,6 +100,7 @@ def table(
     asked: Asked | None = None,
     *,
     simultaneous: bool = False,
+    sources: bool = True,
 ) -> TableAnswer:
     """All cells of a table.
 
@@ -93,6 +110,7 @@ def table(
         kind: `count` of the confidential table, or `share` of all records.
         asked: how to answer.
         simultaneous: whether all intervals together are to cover with the level.
+        sources: whether answers are to name the tables that they come from.
 
     Raises:
         InvalidInput: an attribute is unknown or named twice, or the table is too large.
@@ -128,11 +146,15 @@ def table(
     places = tuple(product(*labels))
     questions = [f"{kind} of {' & '.join(map('='.join, zip(names, place, strict=True)))}" for place in places]
     make = _shares if kind == "share" else _counts
+    answers = make(inference, found, questions, asked, level, is_normal=is_normal)
+    if sources:
+        named = _sources(inference, found)
+        answers = (replace(answer, sources=named) for answer in answers)
     return TableAnswer(
         question=title,
         columns=names,
         cells=places,
-        answers=tuple(make(inference, found, questions, asked, level, is_normal=is_normal)),
+        answers=tuple(answers),
         simultaneous=simultaneous,
     )
 
@@ -150,9 +172,9 @@ class _Reach:
     """How far the error of a cell reaches, in standard deviations; cells of equal variance have one law."""
 
     def __init__(self, inference: Inference, found: CellEstimates, level: float, *, is_normal: bool) -> None:
-        first = inference.law(_cell(inference, found, tuple(0 for _ in found.counts.shape)))
+        first = _cell(inference, found, tuple(0 for _ in found.counts.shape))
         self._inference, self._found, self._level = inference, found, level
-        self._normal = two_sided(level) if is_normal and not first.step else 0.0
+        self._normal = two_sided(level) if is_normal and not inference.has_lattice(first) else 0.0
         self._known: dict[str, float] = {}
 
     def of(self, place: tuple[int, ...]) -> float:
@@ -170,7 +192,7 @@ class _Reach:
 def _counts(
     inference: Inference, found: CellEstimates, questions: Sequence[str], asked: Asked, level: float, *, is_normal: bool
 ) -> Iterator[Answer]:
-    kept, sources = inference.kept, _sources(inference, found)
+    kept = inference.kept
     reach = _Reach(inference, found, level, is_normal=is_normal)
     for question, place in zip(questions, np.ndindex(found.counts.shape), strict=True):
         value, noise = float(found.counts[place]), float(found.variances[place])
@@ -182,7 +204,7 @@ def _counts(
         else:
             spread = Quadratic(noise, kept * (1 - kept), 0.0)
             interval = ratio_interval(value, kept, spread, reach.of(place)).cut(0.0, inf)
-        answer = inference.answer(
+        yield inference.answer(
             question,
             "count",
             value / kept,
@@ -192,7 +214,6 @@ def _counts(
             noise=noise / kept**2,
             sampling=max(value, 0.0) * (1 - kept) / kept**2,
         )
-        yield replace(answer, sources=sources)
 
 
 def _shares(
@@ -207,22 +228,25 @@ def _shares(
     z: Cells | float = two_sided(level)
     if not is_normal:
         reach = _Reach(inference, found, level, is_normal=is_normal)
-        own = [max(reach.of(place), two_sided(level)) for place in np.ndindex(shares.shape)]
+        least = two_sided(level) if factor else 0.0
+        own = [max(reach.of(place), least) for place in np.ndindex(shares.shape)]
         z = np.asarray(own).reshape(shares.shape)
     low, high = share_intervals(found.counts, records, (found.variances, found.shared, whole), factor, z)
-    sources = _sources(inference, found)
+    is_small = (found.counts <= SMALL) & (found.variances < LOUD) & (asked.estimand == "population") & (factor == 1)
     for question, place in zip(questions, np.ndindex(shares.shape), strict=True):
-        answer = inference.answer(
+        interval = Interval(float(low[place]), float(high[place]))
+        if is_small[place]:
+            interval = inference.small_share_interval(_cell(inference, found, place), level)
+        yield inference.answer(
             question,
             "share",
             float(shares[place]),
-            Interval(float(low[place]), float(high[place])),
+            interval,
             asked,
             None,
             noise=float(noise[place]),
             sampling=float(sampling[place]),
         )
-        yield replace(answer, sources=sources)
 
 
 def _sources(inference: Inference, found: CellEstimates) -> Mapping[tuple[str, ...], float]:
