@@ -66,7 +66,7 @@ def test_the_plan_is_made_without_the_data_and_says_what_is_left(
 def test_the_plan_says_that_one_attempt_counts_where_candidates_are_charged_and_only_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One ledger, opened by a spec of tested seeds with `seed_cost: per_record`, counts for a spec without seeds too."""
+    """A ledger opened by a spec of tested seeds with `seed_cost: per_record`, counts for specs without seeds too."""
     state, limit = tmp_path / "state", Cost(epsilon=Fraction(1000), delta=Fraction(1, 2))
     Ledger.open(ledger_place(state)).set_policy(
         Policy(dataset="people", limit=limit, seed_cost="per_record", set_by="test")
