@@ -188,7 +188,7 @@ class MeasuredSystem:
         return list(found.values())
 
     def each_weights(self, functional: Functional) -> Iterator[tuple[MeasuredTable, Cells]]:
-        """`weights`, each worked out when it is asked for; tables first that have most parts of the function."""
+        """`weights`, each worked out when it is needed; tables first that have most parts of the function."""
         rest, many = self._divided(functional)
         if many:
             return iter(self.weights(functional))

@@ -247,7 +247,7 @@ class ConsistentTables:
         return list(self.each_weights(functional, range(len(self._found))))
 
     def each_weights(self, functional: Functional, which: Iterable[int]) -> Iterator[Cells]:
-        """`weights` of some observations by their numbers, each worked out when it is asked for."""
+        """`weights` of some observations by their numbers, each worked out when it is needed."""
         effects = self._effects(functional)
         return (self._found[number].weights(effects) for number in which)
 
