@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from deniable.console import show
 from deniable.folder_on_disk import FolderOnDisk, open_regular
 from deniable.foundation.checks import printable
 from deniable.foundation.errors import DeniableError, InvalidInput
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = command(asked)
         sys.stdout.flush()
     except _Unreadable as error:
-        print(error, file=sys.stderr)  # noqa: T201 - this is the command line
+        show(str(error).split("\n"), sys.stderr)
         return UNREADABLE
     except BrokenPipeError:
         # The reader has closed the pipe; there is no one to report to, now or at exit.
@@ -122,7 +123,7 @@ def _show_posterior(asked: argparse.Namespace) -> int:
     except (InvalidInput, LookupError, TypeError, ValueError, AttributeError) as error:
         said = str(error) if isinstance(error, InvalidInput) else "it is not in the form of a release."
         raise _Unreadable(f"{asked.release}: {said}") from None
-    print("\n".join(map(printable, lines)))  # noqa: T201
+    show(map(printable, lines))
     print("Not verified; to verify the release, run python -m deniable verify.", file=sys.stderr)  # noqa: T201
     return HOLDS
 
@@ -142,9 +143,9 @@ def _infer(asked: argparse.Namespace) -> int:
     elif asked.json:
         print(json.dumps(document_of(read, answer), indent=2))  # noqa: T201
     else:
-        print("\n".join(map(printable, lines_of(answer))))  # noqa: T201
+        show(map(printable, lines_of(answer)))
     if read.notes:
-        print(*map(printable, read.notes), sep="\n", file=sys.stderr)  # noqa: T201
+        show(map(printable, read.notes), sys.stderr)
     return HOLDS
 
 
@@ -251,7 +252,7 @@ def _content(path: str, what: str) -> bytes:
 
 
 def _say(lines: Sequence[str], *, holds: bool) -> int:
-    print("\n".join(map(printable, lines)))  # noqa: T201
+    show(map(printable, lines))
     return HOLDS if holds else DOES_NOT_HOLD
 
 

@@ -317,6 +317,11 @@ class Inference:
         public = self.system.variance_of_public_totals(functional)
         return ErrorLaw.of(self.system.weights(functional), max(sampling, 0.0) + public)
 
+    def has_lattice(self, functional: Functional) -> bool:
+        """Whether the error of a linear function's estimate lies on a lattice that matters (`ErrorLaw.step`)."""
+        public = self.system.variance_of_public_totals(functional)
+        return ErrorLaw.has_lattice(self.system.each_weights(functional), public)
+
     def reach(self, functional: Functional, level: float, sampling: float = 0.0) -> float:
         """The distance within which the estimate of a linear function is right with the level's probability."""
         return self.law(functional, sampling).reach(level)

@@ -64,7 +64,7 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
         if is_too_large or not inference.system.is_measured(attributes):
             continue
         own = [names[i] for i in attributes]
-        counts, shares = (table(inference, own, kind, asked) for kind in ("count", "share"))
+        counts, shares = (table(inference, own, kind, asked, sources=False) for kind in ("count", "share"))
         for cell, count, share in zip(counts.cells, counts.answers, shares.answers, strict=True):
             told = [part for pair in zip(own, cell, strict=True) for part in pair]
             padding = [""] * (2 * most - len(told))

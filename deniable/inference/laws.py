@@ -5,7 +5,7 @@ as a normal number; where all noise has one weight, the error lies on a lattice,
 Nothing is simulated. How intervals are made of it does not belong here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, erf, exp, pi, sqrt
@@ -80,6 +80,22 @@ class ErrorLaw:
                         before = found[key].count if key in found else 0
                         found[key] = _Draws(release.noise, weight, before + count * release.multiplier)
         return cls(normal, tuple(found.values()))
+
+    @classmethod
+    def has_lattice(cls, weights: Iterable[tuple[MeasuredTable, Cells]], normal: float = 0.0) -> bool:
+        """Whether the law has a `step`; tables after the first two different weights are not asked for."""
+        if normal:
+            return False
+        found: list[tuple[MeasuredTable, Cells]] = []
+        first = 0.0
+        for table, own in weights:
+            found.append((table, own))
+            for each in cls.of([found[-1]]).draws:
+                first = first or each.weight
+                # Weights are kept with ten digits: within twice the limit, all of them decide together.
+                if abs(each.weight - first) > 2 * _ON_LATTICE * first:
+                    return False
+        return cls.of(found).step > 0
 
     @cached_property
     def variance(self) -> float:

@@ -6,12 +6,13 @@ buckets are constant within each, and contrasts sum to 0 there. All are estimate
 `deniable.measurements.consistency`. Intervals do not belong here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import combinations, product
+from functools import cached_property, reduce
+from itertools import combinations, groupby, product
 from math import sqrt
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,20 +172,26 @@ class MeasuredSystem:
 
         Without public totals, the estimate is the sum of all entries times their weights.
         """
-        found: dict[int, tuple[MeasuredTable, Cells]] = {}
-        for source, own in zip(self._sources, self._weights(functional), strict=True):
-            table = source.table
+        return list(self._by_table(zip(self._sources, self._weights(functional), strict=True)))
+
+    def each_weights(self, functional: Functional) -> Iterator[tuple[MeasuredTable, Cells]]:
+        """`weights`, each worked out when it is asked for, and none of them kept."""
+        own = self._tables.each_weights(functional, range(len(self._sources)))
+        return self._by_table(zip(self._sources, own, strict=True))
+
+    def _by_table(self, weighted: Iterable[tuple[_Source, Cells]]) -> Iterator[tuple[MeasuredTable, Cells]]:
+        """The weights of each table's entries; what was made of one table is together."""
+        for _, several in groupby(weighted, key=lambda each: id(each[0].table)):
+            parts = [(source, own) for source, own in several if source.table is not None]
+            table = parts[0][0].table if parts else None
             if table is not None:
-                back = self._of_entries(source, table, own)
-                found[id(table)] = (table, found[id(table)][1] + back if id(table) in found else back)
-        return list(found.values())
+                yield table, reduce(add, (self._of_entries(source, table, own) for source, own in parts))
 
     def variance_of_public_totals(self, functional: Functional) -> float:
         """The part of an estimate's variance that comes from public totals of more rows than were measured."""
-        if all(source.table is not None for source in self._sources):
-            return 0.0
-        found = zip(self._sources, self._weights(functional), strict=True)
-        return sum(_spread(source.observation, own) for source, own in found if source.table is None)
+        public = [number for number, source in enumerate(self._sources) if source.table is None]
+        found = zip(public, self._tables.each_weights(functional, public), strict=True)
+        return sum((_spread(self._sources[number].observation, own) for number, own in found), 0.0)
 
     def sources(self, functional: Functional) -> dict[tuple[str, ...], float]:
         """The tables that an estimate comes from, by names of attributes, with their shares of its variance.

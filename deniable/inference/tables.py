@@ -84,6 +84,7 @@ def table(
     asked: Asked | None = None,
     *,
     simultaneous: bool = False,
+    sources: bool = True,
 ) -> TableAnswer:
     """All cells of a table.
 
@@ -93,6 +94,7 @@ def table(
         kind: `count` of the confidential table, or `share` of all records.
         asked: how to answer.
         simultaneous: whether all intervals together are to cover with the level.
+        sources: whether answers are to name the tables that they come from.
 
     Raises:
         InvalidInput: an attribute is unknown or named twice, or the table is too large.
@@ -128,11 +130,15 @@ def table(
     places = tuple(product(*labels))
     questions = [f"{kind} of {' & '.join(map('='.join, zip(names, place, strict=True)))}" for place in places]
     make = _shares if kind == "share" else _counts
+    answers = make(inference, found, questions, asked, level, is_normal=is_normal)
+    if sources:
+        named = _sources(inference, found)
+        answers = (replace(answer, sources=named) for answer in answers)
     return TableAnswer(
         question=title,
         columns=names,
         cells=places,
-        answers=tuple(make(inference, found, questions, asked, level, is_normal=is_normal)),
+        answers=tuple(answers),
         simultaneous=simultaneous,
     )
 
@@ -150,9 +156,9 @@ class _Reach:
     """How far the error of a cell reaches, in standard deviations; cells of equal variance have one law."""
 
     def __init__(self, inference: Inference, found: CellEstimates, level: float, *, is_normal: bool) -> None:
-        first = inference.law(_cell(inference, found, tuple(0 for _ in found.counts.shape)))
+        first = _cell(inference, found, tuple(0 for _ in found.counts.shape))
         self._inference, self._found, self._level = inference, found, level
-        self._normal = two_sided(level) if is_normal and not first.step else 0.0
+        self._normal = two_sided(level) if is_normal and not inference.has_lattice(first) else 0.0
         self._known: dict[str, float] = {}
 
     def of(self, place: tuple[int, ...]) -> float:
@@ -170,7 +176,7 @@ class _Reach:
 def _counts(
     inference: Inference, found: CellEstimates, questions: Sequence[str], asked: Asked, level: float, *, is_normal: bool
 ) -> Iterator[Answer]:
-    kept, sources = inference.kept, _sources(inference, found)
+    kept = inference.kept
     reach = _Reach(inference, found, level, is_normal=is_normal)
     for question, place in zip(questions, np.ndindex(found.counts.shape), strict=True):
         value, noise = float(found.counts[place]), float(found.variances[place])
@@ -182,7 +188,7 @@ def _counts(
         else:
             spread = Quadratic(noise, kept * (1 - kept), 0.0)
             interval = ratio_interval(value, kept, spread, reach.of(place)).cut(0.0, inf)
-        answer = inference.answer(
+        yield inference.answer(
             question,
             "count",
             value / kept,
@@ -192,7 +198,6 @@ def _counts(
             noise=noise / kept**2,
             sampling=max(value, 0.0) * (1 - kept) / kept**2,
         )
-        yield replace(answer, sources=sources)
 
 
 def _shares(
@@ -210,9 +215,8 @@ def _shares(
         own = [max(reach.of(place), two_sided(level)) for place in np.ndindex(shares.shape)]
         z = np.asarray(own).reshape(shares.shape)
     low, high = share_intervals(found.counts, records, (found.variances, found.shared, whole), factor, z)
-    sources = _sources(inference, found)
     for question, place in zip(questions, np.ndindex(shares.shape), strict=True):
-        answer = inference.answer(
+        yield inference.answer(
             question,
             "share",
             float(shares[place]),
@@ -222,7 +226,6 @@ def _shares(
             noise=float(noise[place]),
             sampling=float(sampling[place]),
         )
-        yield replace(answer, sources=sources)
 
 
 def _sources(inference: Inference, found: CellEstimates) -> Mapping[tuple[str, ...], float]:

@@ -59,7 +59,7 @@ class BudgetExceeded(Refused):
             f"{rounded_up(asked.delta)} of dataset {balance.dataset} for {steps}, and of its {cap} (epsilon "
             f"{rounded(limit.epsilon)}, delta {rounded(limit.delta)}) only epsilon {rounded_down(left.epsilon)} and "
             f"delta {rounded_down(left.delta)} are left{counted(balance.seed_cost)}; nothing was charged "
-            "for this: request less, or have the dataset's custodian change its policy.",
+            f"for this: request less, or have the dataset's custodian change its policy{_one_attempt(balance, charges)}.",
             dataset=balance.dataset,
             cap=balance.cap,
             asked=asked,
@@ -113,6 +113,17 @@ def counted(seed_cost: SeedCost) -> str:
     return (
         "; for candidates tested for plausible deniability only the cost of one attempt is counted (Theorem 1), not "
         "that of all: the sum is no guarantee for whole releases"
+    )
+
+
+def _one_attempt(balance: Balance, charges: Sequence[Charge]) -> str:
+    """What to do where all candidates count and a spec may have asked for the cost of one attempt."""
+    if balance.seed_cost == "per_record" or all(charge.per_record is None for charge in charges):
+        return ""
+    return (
+        ", by which all candidates tested for plausible deniability count, whatever a spec's budget says "
+        f"(python -m flows ledger policy {balance.dataset} --epsilon E --delta D --seed-cost per_record counts one "
+        "attempt, a measure of use and no guarantee)"
     )
 
 

@@ -11,7 +11,7 @@ Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner) for the components; Aitken
 to `consistent.json` does not belong here (estimates).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations, pairwise
@@ -234,6 +234,10 @@ class ConsistentTables:
             The weights, in the order and the shapes of the observations. Without public totals, the estimate is the sum
             of the observed values times their weights.
         """
+        return list(self.each_weights(functional, range(len(self._found))))
+
+    def each_weights(self, functional: Functional, which: Iterable[int]) -> Iterator[Cells]:
+        """`weights` of some observations by their numbers, each worked out when it is asked for."""
         effects: dict[Subset, Cells] = {}
         groups: dict[int, tuple[_Group, list[Subset]]] = {}
         for subset, own in functional.items():
@@ -243,14 +247,7 @@ class ConsistentTables:
                 groups.setdefault(id(self._groups[subset]), (self._groups[subset], []))[1].append(subset)
         for group, subsets in groups.values():
             effects |= group.effects({subset: functional[subset] for subset in subsets})
-        found = []
-        for information in self._found:
-            together = np.zeros(information.projected.shape)
-            for subset in information.components:
-                if subset in effects:
-                    together[self._place(information.attributes, subset)] = effects[subset]
-            found.append(information.weights(together))
-        return found
+        return (self._found[number].weights(effects) for number in which)
 
     def shared_with_records(self, attributes: Subset) -> Cells:
         """The covariance of each estimate of a table with that of the number of records; see `table`."""
@@ -389,9 +386,23 @@ class _Information:
             weighted.append(inverse)
         self.projected = _along(np.asarray(observation.values, np.float64), weighted) / observation.variance
 
-    def weights(self, effects: Cells) -> Cells:
-        """The weights of the table's numbers, of the effects of its projections."""
-        return _along(effects, [matrix.T for matrix in self._weighted]) / self._variance
+    def weights(self, effects: Mapping[Subset, Cells]) -> Cells:
+        """The weights of the table's numbers, of the effects of its components; others count as 0.
+
+        An axis along which no component varies keeps its sum alone, so that only one column of its matrix is used: the
+        rest would be multiplied by 0.
+        """
+        own = [subset for subset in self.components if subset in effects]
+        varied = {i for subset in own for i in subset}
+        shapes = [len(each) if i in varied else 1 for i, each in zip(self.attributes, self._weighted, strict=True)]
+        together = np.zeros(shapes)
+        for subset in own:
+            together[tuple(slice(1, None) if i in subset else 0 for i in self.attributes)] = effects[subset]
+        matrices = [
+            matrix.T if i in varied else matrix.T[:, :1]
+            for i, matrix in zip(self.attributes, self._weighted, strict=True)
+        ]
+        return _along(together, matrices) / self._variance
 
     def precision(self, subset: Subset) -> float:
         """Precision of each number of a component, along whose attributes the noise is even."""

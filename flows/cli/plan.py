@@ -285,7 +285,9 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
         charges = planned_charges(spec, accounts)
         seed_cost = books.policy(spec.dataset_name).seed_cost
         cost = cost_of(charges, seed_cost)
-        charged = f"epsilon = {rounded_up(cost.epsilon)}, delta = {rounded_up(cost.delta)}{counted(seed_cost)}"
+        # What other releases were charged for is no caveat of this one's charge.
+        caveat = counted(seed_cost) if any(charge.per_record is not None for charge in charges) else ""
+        charged = f"epsilon = {rounded_up(cost.epsilon)}, delta = {rounded_up(cost.delta)}{caveat}"
         lines.append(("charged", charged))
         lines += [("left now", _left(balance, opened=not known)) for balance in books.balances(spec.dataset_name, now)]
         if charges:

@@ -10,12 +10,12 @@ reported its interruption. Prefect checks its password itself.
 import sys
 
 from infra.garbage import collect_rarely
-from infra.servers.prefect_database import make_prefect_database
+from infra.servers.prefect_database import beginning_quickly, make_prefect_database
 from infra.servers.prefect_pages import prefect_server
 from infra.servers.serving import end_when_abandoned, serve
 
 if __name__ == "__main__":
     collect_rarely()
     end_when_abandoned()
-    make_prefect_database()
-    serve(prefect_server(), int(sys.argv[1]), log_level="error")
+    with beginning_quickly(registered=make_prefect_database()):
+        serve(prefect_server(), int(sys.argv[1]), log_level="error")

@@ -172,6 +172,13 @@ def test_an_epsilon_is_enough_for_learners_with_one_budget(tmp_path: Path, kind:
             "epsilon: must be left out unless synthesis.guarantee is seedless, because other guarantees are charged",
         ),
         ({"split": {"holdout": 0}, "thresholds": {"tvd_2way_max": 1}}, "thresholds: must be left out if split.holdout"),
+        *(
+            (
+                {"split": {"holdout": 0}, "decision": {"exact_figures_decide": True, bounds: {"tvd_2way_max": 1}}},
+                "decision: must have neither publish_within nor refuse_beyond if split.holdout is 0, because nothing",
+            )
+            for bounds in ("publish_within", "refuse_beyond")
+        ),
         ({"split": 3}, "split: must be a mapping of keys, got 3."),
         ({"source": 3}, "source: must be a mapping of keys, got 3."),
         ({"dataset": "absent.py"}, "dataset: the dataset must be a file that defines `schema`, but"),
@@ -191,9 +198,10 @@ def test_an_epsilon_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_nothing_need_be_held_out(tmp_path: Path) -> None:
-    spec = short(tmp_path, split={"holdout": 0})
+    spec = short(tmp_path, split={"holdout": 0}, decision={})
     assert spec.split.probabilities == {"shared": 1}
     assert not spec.is_evaluated
+    assert spec.decision is not None
     total = accounts_of(spec).total
     assert total is not None
     assert 0.99 < total.epsilon <= 1

@@ -1,6 +1,7 @@
 """The law of an estimate's error is that of the weighted sum of its noise, and intervals are made of it exactly."""
 
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 from math import exp, sqrt
 from pathlib import Path
@@ -50,6 +51,25 @@ def test_one_count_has_the_exact_law_of_its_noise(law: Law, amount: int) -> None
         assert reach == round(reach)
         assert inside >= level - 1e-12
         assert own[401 - round(reach) : 400 + round(reach)].sum() < level, "a step less is not enough"
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (0.5, -0.5), (1.0, 0.0), (0.0, 0.0), (0.001, 0.001), (1.0, 0.37)])
+@pytest.mark.parametrize("normal", [0.0, 2.0])
+def test_a_law_has_a_lattice_where_its_steps_have_a_length(
+    law: Law, weights: tuple[float, float], normal: float
+) -> None:
+    own = [(table(law, 9, (2,)), np.asarray(weights)), (table(law, 9, (1,)), np.asarray(weights[:1]))]
+    assert ErrorLaw.has_lattice(own, normal) == (ErrorLaw.of(own, normal).step > 0)
+
+
+def test_two_different_weights_tell_that_there_is_no_lattice() -> None:
+    def weighted() -> Iterator[tuple[MeasuredTable, NDArray[np.float64]]]:
+        yield table("gaussian", 9, (2,)), np.asarray([1.0, 1.0])
+        yield table("gaussian", 9, (1,)), np.asarray([0.5])
+        pytest.fail("the weights of a third table are not needed")
+
+    assert not ErrorLaw.has_lattice(weighted())
 
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, 0.37), (0.9, 0.05), (0.5, 0.31)])

@@ -7,12 +7,12 @@ it. A check reads the table; what it prints is internal.
 import argparse
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deniable.console import show
 from deniable.foundation.errors import InvalidInput
 from flows.cli.spinner import at_work
 from flows.cli.subcommands import Subcommands
@@ -408,4 +408,4 @@ def _table(found: dict[str, dict[str, int]], fit: "Fit") -> Iterator[str]:
 
 
 def _say(*lines: str) -> None:
-    print(*lines, sep="\n", file=sys.stdout)  # noqa: T201 - this is the command line
+    show(lines)
