@@ -144,6 +144,8 @@ $(RUNTIME): infra/requirements-pip.txt infra/requirements.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-pip.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "Compiling the kernels of a release (once; about 15 s) ..."
+	@$(BIN)/python -m infra.compiled_ahead deployments/specs/acs_ma.yaml
 	@touch $@
 
 $(DEV): infra/requirements-dev.txt $(RUNTIME)

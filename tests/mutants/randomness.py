@@ -173,7 +173,7 @@ MUTANTS = (
     *faults(
         "stores/tables/sources.py",
         (
-            "({} if person is None else {person: pa.string()})",
+            "{name: pa.string() for name in columns if name in texts}",
             "{}",
             "a person with a large number is two, and has a record of each, if one is read beside nulls",
             _PEOPLE + "test_a_large_number_is_one_person",

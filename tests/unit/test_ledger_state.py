@@ -64,6 +64,15 @@ def test_a_refusal_of_candidates_says_how_the_policy_counts_them_and_what_counts
     assert "whatever a spec's budget says" not in str(other.value)
 
 
+def test_a_part_of_the_rows_does_not_let_a_step_without_privacy_into_a_ledger_that_promises_some() -> None:
+    """Read with probability 1/2, it costs a delta of 1/2, which the cap of 3/4 would have room for."""
+    step = charge(0, 1, probability=Fraction(1, 2), part="parameters")
+    with pytest.raises(BudgetExceeded, match=r"must permit by a cap of delta 1, got 0\.75; nothing was charged"):
+        books(policy(3, "0.75")).require_room([step], TIME)
+    books(policy(3, "1")).require_room([step], TIME)
+    books(policy(3, "0.75")).require_room([charge(0, "0.999", probability=Fraction(1, 2), part="parameters")], TIME)
+
+
 def test_each_calendar_period_has_a_cap_of_its_own() -> None:
     kept = books(policy(3, period=yearly(1)), asks("0.7"))
     with pytest.raises(BudgetExceeded, match=r"of its cap for 2026 \(epsilon 1, delta 1e-5\) only epsilon 0.3"):

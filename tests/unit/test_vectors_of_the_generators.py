@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
+from deniable.learners.aim.plan import rho_of_table
 from deniable.learners.diverse.diversity import diverse_priors
 from deniable.learners.imputed.plan import ONE, imputation_plan, prior_weight
 from deniable.learners.multinomial_sets.combining import combine, fully_synthetic_freedom, partial_freedom
@@ -27,6 +28,7 @@ from deniable.learners.pegs.plan import key_of
 from deniable.local.designs import Design, better_at_zero, ratio_of
 from deniable.local.estimates import clopper_pearson, estimates
 from deniable.models.urns import EVEN
+from deniable.privacy.composition import zcdp_to_epsilon
 from deniable.privacy.urn_costs import UNIT, prior_for, urn_epsilon
 from tests.attacks import reconstructed, refuted_epsilon, relative_risk, shown_epsilon
 from tests.extent import drawn
@@ -61,6 +63,7 @@ HELD_BY: Final = {
     "mst": (
         "tests/mechanisms/test_mst.py::test_amounts_are_those_of_the_paper",
         "tests/mechanisms/test_mst.py::test_the_noise_uses_the_budget_by_the_tightest_accountant",
+        f"{_HERE}::test_concentrated_privacy_of_mst",
         "tests/unit/test_graphical_models.py::test_two_tables_of_a_lecture_are_fitted_with_their_mean_total",
     ),
     "aim": (
@@ -74,7 +77,12 @@ HELD_BY: Final = {
     "consistency": ("tests/unit/test_consistent_estimates.py::test_the_total_and_the_two_sexes_of_the_slide",),
 }
 """The tests that hold each part of the file."""
-NOT_HERE: Final = {"dp_erm": "perturbed empirical risk minimization, which is no generator, and no part of the project"}
+NOT_HERE: Final = {
+    "dp_erm": "perturbed empirical risk minimization, which is no generator, and no part of the project",
+    "privbayes.S_I": "the sensitivity of mutual information, which the learner replaces by the score R; so is its "
+    "temperature, em_temperature_Delta",
+}
+"""Parts of the file that say nothing of what the project does."""
 
 DOMAIN = plain_domain(2, 2, 3)
 KEYS = [key_of(DOMAIN, order, 4) for order in ((1, 2), (0, 2), (1, 0))]
@@ -94,7 +102,7 @@ def asked_in(name: str) -> dict[str, float]:
 
 
 def test_every_part_of_the_file_is_held_by_a_test_that_exists(known: Vectors) -> None:
-    assert {*HELD_BY, *NOT_HERE} == set(known)
+    assert {*HELD_BY, *(part.partition(".")[0] for part in NOT_HERE)} == set(known)
     root = Path(__file__).parents[2]
     for test in sum(HELD_BY.values(), ()):
         file, _, name = test.partition("::")
@@ -394,6 +402,15 @@ def test_the_risk_beyond_the_control(known: Vectors) -> None:
     vector = known["privacy_risk"]
     found, low, high = relative_risk((420, 2000), (300, 2000))
     assert (found, low, high) == pytest.approx((vector["risk"], *vector["ci"]), abs=1e-9)
+
+
+def test_concentrated_privacy_of_mst(known: Vectors) -> None:
+    """Rho of an epsilon and a delta, and the deviation of a third of it on tables of weight 1."""
+    vector = known["mst"]
+    for delta, name in ((1e-9, "rho_eps1_delta1e9"), (1e-6, "rho_eps1_delta1e6")):
+        assert zcdp_to_epsilon(vector[name], delta) == pytest.approx(1, abs=1e-6)
+    rho = Fraction(vector["rho_eps1_delta1e9"]) / 3
+    assert float(rho_of_table(Fraction(vector["sigma"]) ** 2)) == pytest.approx(float(rho), rel=1e-9)
 
 
 def test_reconstruction(known: Vectors) -> None:

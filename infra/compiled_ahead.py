@@ -1,0 +1,110 @@
+"""Compiles the kernels of a release ahead, while the project is installed: `python -m infra.compiled_ahead SPEC`.
+
+The steps that the spec plans are carried out on a few made-up rows, and what they make is evaluated as a release's is.
+What is compiled stays in numba's cache, beside the modules, so that the first release compiles nothing. No data are
+read, nothing is kept and nothing is charged. A release of another spec compiles what it needs besides.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import numpy as np
+
+from deniable.evaluation.disclosure import Tables, nearer_to_training
+from deniable.evaluation.utility import compared_marginals, count_marginals, sample_rows
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.tables import FamilyCounts, Tally
+from deniable.mechanisms import URNS, drawn_from
+from deniable.models.graph import Graph
+from deniable.models.model_formats import model_from_document
+from schemas.spec.plan import baseline_for, planned_steps, sampler_for
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.tables.tables import read_codes, write_codes
+
+T = TypeVar("T", bound=Tally)
+
+ROWS = 4096
+"""Made-up rows; fewer would leave out what is done only if noise does not drown everything."""
+
+
+class _Counter:
+    """Counts made-up rows, as codes files are read."""
+
+    def __init__(self, path: Path, domain: Domain) -> None:
+        self._path, self._domain = path, domain
+
+    def count(self, empty: Callable[[], T], _: str) -> T:
+        """Count all rows."""
+        tally = empty()
+        for codes in read_codes(self._path, self._domain):
+            tally.add(codes)
+        return tally
+
+    def advance(self, _: int) -> None:
+        """Report nothing."""
+
+
+def compile_kernels(spec: ReleaseSpec) -> None:
+    """Carry out what a release of a spec computes, on made-up rows; kernels are compiled where numba has none kept.
+
+    Args:
+        spec: the spec, whose source is not read.
+    """
+    domain = spec.domain
+    streams = partial(ReleaseKey.generate().stream, step="compile", inputs="")
+    with TemporaryDirectory(prefix="deniable-kernels-") as folder:
+        rows = Path(folder) / "rows.parquet"
+        write_codes(rows, domain, [_rows(domain)])
+        released = _drawn(spec, _Counter(rows, domain), streams)
+        write_codes(Path(folder) / "released.parquet", domain, [released])
+        baseline = baseline_for(spec)
+        if baseline is not None:
+            graph = Graph.without_edges(domain)
+            counts = _Counter(rows, domain).count(partial(FamilyCounts, domain, graph.parents), "baseline")
+            net = baseline.run(counts, graph, streams)
+            net.sample(streams(mechanism="sample", parameters={}).take(ROWS * len(domain)))
+        if spec.is_evaluated:
+            _evaluate([rows, Path(folder) / "released.parquet"], domain, streams)
+
+
+def _rows(domain: Domain) -> Codes:
+    """Rows in which every value occurs, and attributes depend on each other."""
+    number = np.arange(ROWS)
+    columns = [number // (1 + i % 3) % attribute.cardinality for i, attribute in enumerate(domain.attributes)]
+    return np.stack(columns, axis=1).astype(np.uint16)
+
+
+def _drawn(spec: ReleaseSpec, counter: _Counter, streams: Any) -> Codes:
+    """Learn as the spec plans, and draw a chunk of records."""
+    made: dict[str, Any] = {}
+    for step in planned_steps(spec):
+        found = step.run(counter, {name: made[name] for name in step.reads}, streams)
+        for product in step.makes:
+            file = BytesIO()
+            product.write(found.products[product.name], file)
+            file.seek(0)
+            made[product.name] = product.read(file)
+    source = drawn_from(made)
+    sampler = sampler_for(spec)
+    prepared = None if sampler.prepare is None else made[sampler.prepare.makes[0].name]
+    model = source if source is made.get(URNS.name) else model_from_document(spec.domain, source)
+    return sampler.open(model, prepared, streams)(0, ROWS)
+
+
+def _evaluate(tables: Sequence[Path], domain: Domain, streams: Any) -> None:
+    """Count and compare samples of two tables."""
+    words = streams(mechanism="sample records", parameters={})
+    real, released = (sample_rows(read_codes(table, domain), words, ROWS // 4) for table in tables)
+    for marginals in compared_marginals(domain.cardinalities).values():
+        count_marginals([real], domain.cardinalities, marginals)
+    nearer_to_training(Tables(released=released, training=real, holdout=real, cardinalities=domain.cardinalities))
+
+
+if __name__ == "__main__":
+    compile_kernels(load_spec(Path(sys.argv[1])))
