@@ -175,7 +175,7 @@ class MeasuredSystem:
         return list(self._by_table(zip(self._sources, self._weights(functional), strict=True)))
 
     def each_weights(self, functional: Functional) -> Iterator[tuple[MeasuredTable, Cells]]:
-        """`weights`, each worked out when it is asked for, and none of them kept."""
+        """`weights`, each worked out when it is needed, and none of them kept."""
         own = self._tables.each_weights(functional, range(len(self._sources)))
         return self._by_table(zip(self._sources, own, strict=True))
 

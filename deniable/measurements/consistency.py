@@ -237,7 +237,7 @@ class ConsistentTables:
         return list(self.each_weights(functional, range(len(self._found))))
 
     def each_weights(self, functional: Functional, which: Iterable[int]) -> Iterator[Cells]:
-        """`weights` of some observations by their numbers, each worked out when it is asked for."""
+        """`weights` of some observations by their numbers, each worked out when it is needed."""
         effects: dict[Subset, Cells] = {}
         groups: dict[int, tuple[_Group, list[Subset]]] = {}
         for subset, own in functional.items():
