@@ -83,7 +83,7 @@ class ErrorLaw:
 
     @classmethod
     def has_lattice(cls, weights: Iterable[tuple[MeasuredTable, Cells]], normal: float = 0.0) -> bool:
-        """Whether the law has a `step`; tables after the first two different weights are not asked for."""
+        """Whether the law has a `step`; tables after the first two different weights are not needed."""
         if normal:
             return False
         found: list[tuple[MeasuredTable, Cells]] = []
