@@ -238,6 +238,41 @@ def read_table() -> Table:
     return Table(domain, encode(pd.read_csv(place, skipinitialspace=True), domain))
 
 
+WORKED_OUT = {
+    ("PeGS", 1): 0.354,
+    ("PeGS.rs, B = 10", 1): 0.131,
+    ("Polya, B = r = 10", 1): 0.239,
+    ("PeGS.rs, B = 100", 1): 0.179,
+    ("PeGS.rs, B = 10", 50): 0.077,
+    ("Polya, B = r = 10", 50): 0.049,
+    ("PeGS.rs, B = 100", 50): 0.180,
+}
+"""Marginal distances that another program found for 1,000 records, by curve and epsilon of one record: the order of the
+curves at 1, and where those of blocks end."""
+TOLERANCE = 0.015
+
+
+def verdicts(points: Sequence[MapPoint]) -> list[tuple[str, bool]]:
+    """What a map of 1,000 records has to show, each in words, and whether it does.
+
+    Args:
+        points: the points; nothing is said of epsilons that are not among them.
+    """
+    found = {(point.curve, point.per_record): point.distances[0] for point in points if point.records == RECORDS}
+    said = []
+    for (curve, epsilon), right in WORKED_OUT.items():
+        own = found.get((curve, float(epsilon)))
+        if own is not None:
+            words = f"{curve} at epsilon {epsilon} a record: {own:.3f}, worked out before: {right:.3f}"
+            said.append((words, abs(own - right) <= TOLERANCE))
+    at_one = [found.get((curve, 1.0)) for curve, epsilon in WORKED_OUT if epsilon == 1]
+    if None not in at_one:
+        order = "at epsilon 1 a record, PeGS.rs with B = 10 is nearest, then B = 100, Polya urns, and PeGS"
+        pegs, short, polya, long = (float(each or 0) for each in at_one)
+        said.append((order, short < long < polya < pegs))
+    return said
+
+
 NOTES = (
     """A table of 1,000 records at epsilon 1 each costs epsilon 1,000 in total, which is vacuous; so is each point of
     the curves. A block of B records costs the same however large B is, so that B is a choice of utility alone.""",
@@ -270,6 +305,11 @@ def main() -> None:
     (asked.out / "map.html").write_text(render_map(shown), encoding="utf-8")
     draw_map(shown).savefig(asked.out / "map.png", dpi=120)
     print(f"written to {asked.out}")
+    said = verdicts(points)
+    for words, holds in said:
+        print(f"{'as expected' if holds else 'NOT AS EXPECTED'}: {words}")
+    if not all(holds for _, holds in said):
+        raise SystemExit(f"the map must agree within {TOLERANCE} with what was worked out before.")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 The records of Adult, of ACS 2013 and of the example of the guides are halved. Each learner learns from one half, with
 all its steps together within the budget, and draws a table of the same size; the tools in the folder that
-DENIABLE_EVALUATION names score it against the other half (benchmarks.utility). Learners whose draws are charged divide
-the same budget among as many records. Figures are means over keys. They are
-kept in `benchmarks/mechanisms.json`, from which the page `docs/statistician/comparison.md` is written; a run of part of
-the learners replaces their figures alone.
+DENIABLE_EVALUATION names score it against the other half (benchmarks.utility), and its disclosure risk is measured
+(benchmarks.risk). Learners whose draws are charged divide the same budget among as many records. Beside them are
+learners without a guarantee, randomized response (benchmarks.surveyed), and the records themselves. Figures are means
+over keys. They are kept in `benchmarks/mechanisms.json` after every row, from which the page
+`docs/statistician/comparison.md` and the short table of the README are written; a run of part of the rows replaces
+their figures alone, and a run with `--missing` measures only what is not there.
 """
 
 import argparse
@@ -15,9 +17,10 @@ import runpy
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from math import fsum
+from math import fsum, prod
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Final
@@ -25,11 +28,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from benchmarks import surveyed
 from benchmarks.measuring import in_page
-from benchmarks.utility import FIGURES, ROOT, Budget, Half, Rows, prepare, score, scorer
+from benchmarks.risk import RISKS, risks
+from benchmarks.utility import ROOT, Budget, Half, Rows, prepare, released, scorer
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
-from deniable.learners.registry import LEARNERS, draws_of, entries, steps_of
+from deniable.learners.multinomial_sets.plan import MOST_CELLS
+from deniable.learners.registry import ADDED_OR_REMOVED, LEARNERS, draws_of, entries, entry_of, neighbouring, steps_of
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.mechanisms import PlannedStep
@@ -39,21 +45,49 @@ from stores.tables.tables import encode
 
 KEPT: Final = Path(__file__).with_suffix(".json")
 PAGE: Final = ROOT / "docs/statistician/comparison.md"
+README: Final = ROOT / "README.md"
 DATA: Final = {"adult": "Adult", "acs13": "ACS 2013", "example": "the village of the guides"}
-SHOWN: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": "forest", "disc_acc": "distinguished"}
-"""Figures on the page, and the heads of their columns."""
+SCORES: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": "forest", "disc_acc": "distinguished"}
+"""Figures of the tools on the page, and the heads of their columns."""
+SHOWN: Final = SCORES | RISKS
 COMPARED: Final = tuple(kind for kind, entry in zip(LEARNERS, entries(), strict=True) if not entry.is_drawn_from_counts)
 """The learners that make a model. The others draw each record from counts, and what one draw costs adds up."""
-DRAWN: Final[Mapping[str, tuple[str, int]]] = {
-    "pegs": ("pegs", 1),
-    "pegs, blocks of 1,000": ("pegs", 1000),
-    "imputed": ("imputed", 1),
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A row of a learner whose records are drawn from exact counts.
+
+    Attributes:
+        kind: the learner.
+        asked: its entry in a spec, without kind and epsilon.
+        serves: how many records one charge serves; None if the budget is that of all records together, or there is no
+            budget.
+        most_cells: the most cells that a table may have.
+    """
+
+    kind: str
+    asked: Mapping[str, Any]
+    serves: int | None
+    most_cells: int | None = None
+
+
+DRAWN: Final[Mapping[str, Drawn]] = {
+    "pegs": Drawn("pegs", {}, 1),
+    "pegs, blocks of 1,000": Drawn("pegs", {"block": 1000}, 1000),
+    "imputed": Drawn("imputed", {}, 1),
+    "multinomial_sets": Drawn("multinomial_sets", {}, None, MOST_CELLS),
+    "diverse, entropy of 1.5 values": Drawn(
+        "diverse", {"diversity": Fraction(3, 2), "accept_no_differential_privacy": True}, None
+    ),
 }
-"""Rows of learners whose draws are charged: the learner, and how many records one charge serves."""
+"""Rows of learners whose draws are charged, or have no guarantee."""
+SURVEYED: Final = "randomized response"
+ITSELF: Final = "the records learnt from"
+ROWS: Final = (*COMPARED, *DRAWN, SURVEYED, ITSELF)
 LEFT_OUT: Final = {
-    "diverse": "it has no epsilon to compare at",
-    "multinomial_sets": "it needs a table of at most 10,000 cells; see `python -m benchmarks.synthetic_sets`",
-    "origin_destination": "it needs origins and destinations; see `python -m benchmarks.commutes`",
+    "origin_destination": "it needs origins and destinations, and protects the origin of a worker, where the number of "
+    "workers of each destination is public; see `python -m benchmarks.commutes`",
 }
 """Why other learners are not compared."""
 BUDGET: Final = Budget(Fraction(1), Fraction(1, 10**9))
@@ -111,28 +145,43 @@ def _noise(steps: Sequence[PlannedStep]) -> list[str]:
     return list(dict.fromkeys(event.mechanism for step in steps for event in step.events))
 
 
-def measured(kind: str, half: Half, evaluate: Callable[..., dict[str, Any]], keys: int) -> dict[str, Any]:
+Evaluate = Callable[..., Mapping[str, Any]]
+
+
+def _scored(half: Half, evaluate: Evaluate, records: Codes, fit: float) -> dict[str, float]:
+    """The scores of a table and its risks."""
+    synthetic = pd.DataFrame(records, columns=half.domain.names)
+    found = evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1)
+    return {name: found[name] for name in SCORES} | risks(half, records) | {"fit": fit}
+
+
+def measured(kind: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str, Any]:
     """The figures of a learner: mean and standard deviation over keys."""
     entry = BUDGET.entry(kind, half.domain, half.public)
     # The first run compiles what is not compiled yet.
-    score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
-    runs = [score(half, evaluate, entry, number) for number in range(1, keys + 1)]
-    return {**described(kind, half.domain, half.public), **_summary(runs, half, keys)}
+    released(half, entry, 0)
+    runs = []
+    for number in range(1, keys + 1):
+        made = released(half, entry, number)
+        runs.append(_scored(half, evaluate, made.records, made.fit))
+    return {**described(kind, half.domain, half.public), **_summary(runs, half)}
 
 
-def _summary(runs: Sequence[Mapping[str, float]], half: Half, keys: int) -> dict[str, Any]:
+def _summary(runs: Sequence[Mapping[str, float]], half: Half) -> dict[str, Any]:
     figures = {
-        name: [fmean(own), stdev(own) if keys > 1 else 0.0] for name in SHOWN if (own := [r[name] for r in runs])
+        name: [fmean(own), stdev(own) if len(own) > 1 else 0.0]
+        for name in SHOWN
+        if (own := [run[name] for run in runs if name in run])
     }
     return {
-        "keys": keys,
+        "keys": len(runs),
         "rows": len(half.train),
         "fit": fmean(run["fit"] for run in runs),
         "figures": {name: [round(value, 5) for value in pair] for name, pair in figures.items()},
     }
 
 
-def drawn(row: str, half: Half, evaluate: Callable[..., dict[str, Any]], keys: int) -> dict[str, Any]:
+def drawn(row: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str, Any]:
     """The figures of a learner whose draws are charged, where all records of a table share the budget.
 
     Args:
@@ -141,44 +190,82 @@ def drawn(row: str, half: Half, evaluate: Callable[..., dict[str, Any]], keys: i
         evaluate: the scores.
         keys: number of keys.
     """
-    kind, block = DRAWN[row]
-    records = len(half.train)
-    charges = -(-records // block)
-    asked = {"kind": kind, "epsilon": BUDGET.epsilon / charges, **({"block": block} if block > 1 else {})}
-    entry = entries()[LEARNERS.index(kind)].model_validate(asked, context={"domain": half.domain})
+    records, of = len(half.train), DRAWN[row]
+    charges = 1 if of.serves is None else -(-records // of.serves)
+    budget = {"epsilon": BUDGET.epsilon / charges} if "epsilon" in entry_of(of.kind).model_fields else {}
+    entry = entry_of(of.kind).model_validate({"kind": of.kind, **budget, **of.asked}, context={"domain": half.domain})
     rows = Rows(half.train.to_numpy().astype(np.uint16))
     (step,) = steps_of(entry, half.domain, lambda delta: delta)
+    plan = draws_of(entry, half.domain, records=records, chunk=records)
     runs = []
     for number in range(1, keys + 1):
         key = ReleaseKey(number.to_bytes(32, "big"))
         start = time.process_time()
         document = step.run(rows, {}, partial(key.stream, step=step.name, inputs="benchmark")).products["urns"]
-        plan = draws_of(entry, half.domain, records=records, chunk=records)
         counted = plan.count(rows, document)
         fit = time.process_time() - start
         codes = plan.open(document, counted, partial(key.stream, step="draw", inputs="benchmark"))(0, records)
-        synthetic = pd.DataFrame(codes, columns=half.domain.names)
-        runs.append(evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1) | {"fit": fit})
+        runs.append(_scored(half, evaluate, codes, fit))
     return {
-        "epsilon": best(plan.events, 0).epsilon,
+        "epsilon": best(plan.events, 0).epsilon if plan.is_private else None,
         "delta": 0.0,
-        "noise": [f"{charges} charged draw{'s' if charges > 1 else ''}"],
+        "noise": [f"{charges:,} charged draw{'s' if charges > 1 else ''}"] if plan.is_private else [],
         "public": [],
-        **_summary(runs, half, keys),
+        **_summary(runs, half),
     }
+
+
+def responded(half: Half, keys: int) -> dict[str, Any]:
+    """The figures of randomized response: shares of single attributes."""
+    runs = [surveyed.surveyed(half, BUDGET.epsilon, number) for number in range(1, keys + 1)]
+    return {**surveyed.described(half, BUDGET.epsilon), **_summary(runs, half)}
+
+
+def itself(half: Half, evaluate: Evaluate) -> dict[str, Any]:
+    """The figures of the half learnt from as if it were released: the most useful, and the greatest risk."""
+    run = _scored(half, evaluate, half.train.to_numpy(), 0.0)
+    return {"epsilon": None, "delta": 0.0, "noise": [], "public": [], **_summary([run], half)}
+
+
+def figures_of(row: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str, Any] | None:
+    """The figures of a row; None if it is not defined for the table."""
+    if row == SURVEYED:
+        return responded(half, keys)
+    if row == ITSELF:
+        return itself(half, evaluate)
+    if row not in DRAWN:
+        return measured(row, half, evaluate, keys)
+    most = DRAWN[row].most_cells
+    return None if most is not None and prod(half.domain.cardinalities) > most else drawn(row, half, evaluate, keys)
+
+
+def protected(row: str) -> str:
+    """Which tables cannot be told apart by what a row publishes, in a few words."""
+    if row == SURVEYED:
+        return "local: any answers of one person"
+    kind = DRAWN[row].kind if row in DRAWN else row
+    if row == ITSELF or kind == "diverse":
+        return "none"
+    if kind == "uniform":
+        return "any tables"
+    relation = neighbouring({"kind": kind})
+    return "add/remove" if relation == ADDED_OR_REMOVED else relation
+
+
+HEADS: Final = ("learner", *SHOWN.values(), "fit, CPU s", "neighbours", "claim", "public")
 
 
 def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     """The table of a dataset: a row for each learner of the registry that was measured, the nearest pairs first."""
-    rows = [["learner", *SHOWN.values(), "fit, CPU s", "claim", "public"], ["---"] * (len(SHOWN) + 4)]
-    known = [kind for kind in (*COMPARED, *DRAWN) if kind in found]
-    for kind in sorted(known, key=lambda kind: float(found[kind]["figures"]["tvd2"][0])):
-        own = found[kind]
+    rows = [list(HEADS), ["---"] * len(HEADS)]
+    for row in _in_order(found):
+        own = found[row]
         rows.append(
             [
-                _name(kind),
-                *(_figure(own["figures"][name]) for name in SHOWN),
+                _name(row),
+                *(_figure(own["figures"].get(name)) for name in SHOWN),
                 f"{own['fit']:.2f}",
+                protected(row),
                 claim(own),
                 ", ".join(f"`{file}`" for file in own["public"]) or "none",
             ]
@@ -186,13 +273,29 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+def _in_order(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The rows that were measured, the nearest pairs first; what has no pairs, and the records themselves, last."""
+
+    def place(row: str) -> tuple[bool, float]:
+        pairs = found[row]["figures"].get("tvd2")
+        return row == ITSELF, 2.0 if pairs is None else float(pairs[0])
+
+    return sorted((row for row in ROWS if row in found), key=place)
+
+
 def _name(row: str) -> str:
+    if row == SURVEYED:
+        return row
+    if row == ITSELF:
+        return f"*{row}*"
     kind, comma, form = row.partition(",")
     return f"`{kind}`{comma}{form}"
 
 
-def _figure(pair: Sequence[float]) -> str:
-    mean, spread = (f"{value:.4f}".removeprefix("0") for value in pair)
+def _figure(pair: Sequence[float] | None) -> str:
+    if pair is None:
+        return ""
+    mean, spread = (f"{value:.4f}".replace("0.", ".", 1) for value in pair)
     return f"{mean} ({spread})"
 
 
@@ -201,11 +304,15 @@ _MECHANISMS: Final = {
     "discrete_gaussian": "discrete Gaussian noise",
     "exponential": "exponential mechanism",
     "approximate": "Laplace noise divided by earlier answers",
+    "k_rr": "k-ary randomized response",
+    "oue": "optimized unary encoding",
 }
 
 
 def claim(own: Mapping[str, Any]) -> str:
     """What a learner claims, in words."""
+    if own["epsilon"] is None:
+        return "none"
     if not own["epsilon"]:
         return "reads no record"
     by = ", ".join(_MECHANISMS.get(each, each.replace("_", " ")) for each in own["noise"])
@@ -226,38 +333,89 @@ def page(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str
     parts = ["Not in the tables:\n\n" + "\n".join(f"- `{kind}`: {why}" for kind, why in LEFT_OUT.items())]
     for name, title in DATA.items():
         if own := found.get(name):
-            keys, rows = ({each[what] for each in own.values()} for what in ("keys", "rows"))
+            keys, rows = ({own[row][what] for row in own if row != ITSELF} for what in ("keys", "rows"))
             said = f"{' or '.join(map(str, sorted(keys)))} keys, {' or '.join(f'{n:,}' for n in sorted(rows))} records"
             parts.append(f"## {title[0].upper()}{title[1:]}\n\n{said}.\n\n{table(own)}")
     return in_page(text, "bench-mechanisms", "\n\n".join(parts))
 
 
+SHORT: Final = {"tvd1": "single", "tvd2": "pairs", "rf_acc": "forest", "nearer": "nearer", "guessed": "guessed"}
+"""Figures in the README, and the heads of their columns."""
+SHORT_ROWS: Final = (
+    *("loglinear", "aim", "mst", "privbayes", "cfs", "independent", "pegs_noisy", "pegs, blocks of 1,000"),
+    *("diverse, entropy of 1.5 values", SURVEYED, ITSELF),
+)
+"""Rows in the README, one or more of each kind."""
+
+
+def short(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    """The README with the short table in its place: means on Adult, without spreads.
+
+    Args:
+        text: the README.
+        found: figures by dataset and learner.
+
+    Raises:
+        ValueError: the README has no place for it.
+    """
+    own = {row: each for row, each in found.get("adult", {}).items() if row in SHORT_ROWS}
+    rows = [["Adult", *SHORT.values(), "CPU s", "neighbours"], ["---"] * (len(SHORT) + 3)]
+    for row in _in_order(own):
+        means = (_figure(own[row]["figures"].get(name)).partition(" ")[0] for name in SHORT)
+        rows.append([_name(row), *means, f"{own[row]['fit']:.2f}", protected(row)])
+    return in_page(text, "bench-mechanisms", "\n".join(f"| {' | '.join(row)} |" for row in rows))
+
+
 def main() -> None:
-    """Measure, print a table for each dataset, and write the page."""
+    """Measure, print a table for each dataset, and write the pages."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanisms", description=__doc__)
     parser.add_argument(
         "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
     )
     parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA)
-    parser.add_argument("--learners", nargs="+", default=[*COMPARED, *DRAWN], choices=[*COMPARED, *DRAWN])
+    parser.add_argument(
+        "--learners", nargs="+", default=list(ROWS), choices=ROWS, help="rows to measure, in this order"
+    )
     parser.add_argument("--keys", type=int, default=5)
-    parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the page")
+    parser.add_argument("--missing", action="store_true", help="measure only what is not kept with as many keys")
+    parser.add_argument("--pages-only", action="store_true", help="measure nothing, and write the pages")
+    parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the pages")
     asked = parser.parse_args()
+    found: dict[str, dict[str, Any]] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    if not asked.pages_only:
+        _measure(asked, found)
+    if not asked.print_only:
+        for path, written in ((PAGE, page), (README, short)):
+            path.write_text(written(path.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+def _measure(asked: argparse.Namespace, found: dict[str, dict[str, Any]]) -> None:
+    """Measure what was asked for, and keep it after every row."""
     if set(asked.data) - {"example"}:
         prepare(asked.shared, asked.work)
     evaluate = scorer(asked.shared)
-    found: dict[str, dict[str, Any]] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    for name in asked.data:
-        half = half_of(name, asked.work)
-        for kind in asked.learners:
-            of = drawn if kind in DRAWN else measured
-            found.setdefault(name, {})[kind] = of(kind, half, evaluate, asked.keys)
+    halves = {name: half_of(name, asked.work) for name in asked.data}
+    for row in asked.learners:
+        for name, half in halves.items():
+            kept = found.setdefault(name, {})
+            if asked.missing and _is_kept(row, kept.get(row), asked.keys):
+                continue
+            own = figures_of(row, half, evaluate, asked.keys)
+            if own is None:
+                continue
+            kept[row] = own
+            print(f"{DATA[name]}\n{table({row: own})}", flush=True)
             if not asked.print_only:
                 KEPT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        print(f"\n{DATA[name]}\n\n{table({kind: found[name][kind] for kind in asked.learners})}", flush=True)
-    if not asked.print_only:
-        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+def _is_kept(row: str, own: Mapping[str, Any] | None, keys: int) -> bool:
+    """Whether all figures of a row are kept, of as many keys."""
+    if own is None:
+        return False
+    whole = set(SHOWN) if row != SURVEYED else {"tvd1"}
+    return whole <= set(own["figures"]) and (row == ITSELF or own["keys"] >= keys)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ confidential table has n = 100 people, and each set as many records.
 """
 
 import argparse
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -23,6 +24,8 @@ SETS = (1, 2, 5, 10)
 SHARES = (0.25, 0.5)
 PRIOR = None
 """Instead of a share: one drawn for each survey from the posterior's own prior, for which its coverage is as stated."""
+STATED = 0.93, 0.99
+"""Coverage of 95 % intervals on the whole grid."""
 LARGE = 250
 """An epsilon at which the sets are nearly those without noise."""
 
@@ -55,8 +58,14 @@ def print_moments() -> None:
 
 
 def print_coverage(runs: int) -> None:
-    """How often 95 % intervals cover the share: the rule T_M*, and the posterior that models the synthesis."""
+    """How often 95 % intervals cover the share: the rule T_M*, and the posterior that models the synthesis.
+
+    Raises:
+        SystemExit: the posterior's coverage, where shares are drawn from its own prior, is beyond .93 to .99 by more
+            than four standard errors.
+    """
     print("\nshare | epsilon | sets | urns | T_M* covers | posterior covers | half-width of the posterior")
+    found: dict[str, float] = {}
     for share in (*SHARES, PRIOR):
         for epsilon in (1, 2, 3, 10):
             for sets in SETS:
@@ -64,7 +73,30 @@ def print_coverage(runs: int) -> None:
                     star, covers, half = coverage(share, Fraction(epsilon), sets, runs, shared=shared)
                     urns = "shared" if shared else "own"
                     rule = "-" if star is None else f"{star:.3f}"
-                    print(f"{share or 'prior'} | {epsilon} | {sets} | {urns} | {rule} | {covers:.3f} | {half:.3f}")
+                    line = f"{share or 'prior'} | {epsilon} | {sets} | {urns}"
+                    found[line] = covers
+                    print(f"{line} | {rule} | {covers:.3f} | {half:.3f}", flush=True)
+    if not print_verdict(found, runs):
+        raise SystemExit("the posterior must cover with its level where shares are drawn from its own prior.")
+
+
+def print_verdict(found: Mapping[str, float], runs: int) -> bool:
+    """Print the range of the posterior's coverage, and tell whether it is as stated where it must be.
+
+    Args:
+        found: coverage by line; lines of shares from the prior begin with `prior`.
+        runs: number of surveys of each.
+    """
+    low, high = STATED
+    nominal = [covers for line, covers in found.items() if line.startswith("prior")]
+    fixed = {line: covers for line, covers in found.items() if not line.startswith("prior")}
+    print(f"\nshares drawn from the prior: the posterior covers {min(nominal):.3f} to {max(nominal):.3f}")
+    print(f"fixed shares: {min(fixed.values()):.3f} to {max(fixed.values()):.3f}; beyond {low} to {high}:")
+    beyond = [f"{line} | {covers:.3f}" for line, covers in fixed.items() if not low <= covers <= high]
+    print("\n".join(beyond) or "none")
+    # Four standard errors of a simulated share: a false alarm of 3e-5 a line.
+    slack = 4 * (high * (1 - high) / runs) ** 0.5, 4 * (low * (1 - low) / runs) ** 0.5
+    return low - slack[1] <= min(nominal) and max(nominal) <= high + slack[0]
 
 
 def coverage(

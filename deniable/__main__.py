@@ -1,8 +1,8 @@
 """The command line of auditors and respondents, offline, without the rest of the project.
 
-`python -m deniable verify RELEASE_DIR` checks a release or a survey; `python -m deniable respond SURVEY` answers one;
-`python -m deniable infer RELEASE_DIR QUESTION` answers with intervals; `python -m deniable posterior RELEASE_DIR`
-computes what synthetic sets say.
+`python -m deniable verify FOLDER` checks a release, a survey or a discovery; `python -m deniable respond SURVEY`
+answers a survey; `python -m deniable infer RELEASE_DIR QUESTION` answers with intervals; `python -m deniable posterior
+RELEASE_DIR` computes what synthetic sets say.
 The checks do not belong here, nor the opening of files (folder_on_disk), nor what a respondent keeps (respondent).
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from deniable.console import show
 from deniable.folder_on_disk import FolderOnDisk, open_regular
 from deniable.foundation.checks import printable
 from deniable.foundation.errors import DeniableError, InvalidInput
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = command(asked)
         sys.stdout.flush()
     except _Unreadable as error:
-        print(error, file=sys.stderr)  # noqa: T201 - this is the command line
+        show(str(error).split("\n"), sys.stderr)
         return UNREADABLE
     except BrokenPipeError:
         # The reader has closed the pipe; there is no one to report to, now or at exit.
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _verify_release(asked: argparse.Namespace) -> int:
     # Slow to import, and no other command needs it.
+    from deniable.verification.discovery import is_discovery, verify_discovery  # noqa: PLC0415
     from deniable.verification.release import verify_release  # noqa: PLC0415
     from deniable.verification.survey import is_survey, verify_survey  # noqa: PLC0415
 
@@ -65,7 +67,12 @@ def _verify_release(asked: argparse.Namespace) -> int:
     trust = _trust(asked)
     try:
         folder = FolderOnDisk(asked.release)
-        report = verify_survey(folder, trust) if is_survey(folder) else verify_release(folder, trust, ledger)
+        if is_survey(folder):
+            report = verify_survey(folder, trust)
+        elif is_discovery(folder):
+            report = verify_discovery(folder, trust, ledger)
+        else:
+            report = verify_release(folder, trust, ledger)
     except OSError as error:
         raise _Unreadable(f"a release must be a readable folder, got {asked.release}: {error}; name another.") from None
     return _say(report.lines, holds=report.holds)
@@ -91,6 +98,7 @@ def _show_record(asked: argparse.Namespace) -> int:
 
 def _show_summary(asked: argparse.Namespace) -> int:
     from deniable.record.summary import step_lines, summary_lines  # noqa: PLC0415 - as above
+    from deniable.verification.discovery import discovery_lines  # noqa: PLC0415
     from deniable.verification.release import RECORD, signed_predicate  # noqa: PLC0415
     from deniable.verification.survey import survey_lines  # noqa: PLC0415
 
@@ -101,6 +109,8 @@ def _show_summary(asked: argparse.Namespace) -> int:
             told = []
         elif "survey" in record:
             told = list(survey_lines(record))
+        elif "discovery" in record:
+            told = list(discovery_lines(record))
         else:
             told = list(step_lines(record, asked.step) if asked.step else summary_lines(record))
     except InvalidInput as error:
@@ -122,7 +132,7 @@ def _show_posterior(asked: argparse.Namespace) -> int:
     except (InvalidInput, LookupError, TypeError, ValueError, AttributeError) as error:
         said = str(error) if isinstance(error, InvalidInput) else "it is not in the form of a release."
         raise _Unreadable(f"{asked.release}: {said}") from None
-    print("\n".join(map(printable, lines)))  # noqa: T201
+    show(map(printable, lines))
     print("Not verified; to verify the release, run python -m deniable verify.", file=sys.stderr)  # noqa: T201
     return HOLDS
 
@@ -142,9 +152,9 @@ def _infer(asked: argparse.Namespace) -> int:
     elif asked.json:
         print(json.dumps(document_of(read, answer), indent=2))  # noqa: T201
     else:
-        print("\n".join(map(printable, lines_of(answer))))  # noqa: T201
+        show(map(printable, lines_of(answer)))
     if read.notes:
-        print(*map(printable, read.notes), sep="\n", file=sys.stderr)  # noqa: T201
+        show(map(printable, read.notes), sys.stderr)
     return HOLDS
 
 
@@ -251,7 +261,7 @@ def _content(path: str, what: str) -> bytes:
 
 
 def _say(lines: Sequence[str], *, holds: bool) -> int:
-    print("\n".join(map(printable, lines)))  # noqa: T201
+    show(map(printable, lines))
     return HOLDS if holds else DOES_NOT_HOLD
 
 

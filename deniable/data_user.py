@@ -417,7 +417,7 @@ def lines_of(answer: Answer | TableAnswer) -> Iterator[str]:
         yield f"  {'interval':<10}{ends}, level {answer.level:g}"
     yield f"  {'of':<10}{answer.of_what} ({answer.estimand})"
     yield f"  {'grade':<10}{answer.grade}: {MEANING[answer.grade]}"
-    if answer.deviation:
+    if answer.deviation > 0:
         noise = f"noise {_spread(answer.noise_deviation, answer)}"
         sampling = f", sampling {_spread(answer.sampling_deviation, answer)}" if answer.sampling_deviation else ""
         yield f"  {'sd':<10}{noise}{sampling}"

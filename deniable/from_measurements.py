@@ -18,6 +18,7 @@ import numpy as np
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.strict_json import parsed
 from deniable.inference.interval_table import FILE as INTERVALS
 from deniable.inference.interval_table import interval_table
 from deniable.learners.mst.network import network_of
@@ -85,10 +86,7 @@ def made_of_others(text: str, records: int) -> MadeOfOthers:
     """
     if not 1 <= records <= MOST_RECORDS:
         raise InvalidInput(f"the number of records must be from 1 to {MOST_RECORDS:,}, got {records}.")
-    try:
-        document = json.loads(text)
-    except ValueError:
-        raise InvalidInput("a file of noisy tables must be JSON, and is not.") from None
+    document = parsed(text, "a file of noisy tables")
     if not isinstance(document, dict):
         raise InvalidInput("a file of noisy tables must be a JSON object, and is not.")
     measured = measurements_of_others(document)

@@ -102,7 +102,17 @@ def _flows(spec: Document, domain: Domain, urns: Document, codes: Codes, labels:
 
 
 def _kept(spec: Document) -> float:
-    split = spec["split"]
+    """The probability with which a row is among those that were drawn from.
+
+    Raises:
+        Refused: the spec states no split, so that it is not known.
+    """
+    split = spec.get("split")
+    if not split:
+        raise Refused(
+            "the record's spec must state the split for estimates, and has none: how many rows the records were drawn "
+            "from is not known."
+        )
     return float(Fraction(split["shared"] if "shared" in split else split["parameters"]))
 
 

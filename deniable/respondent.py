@@ -45,7 +45,7 @@ def respond_to(survey_file: str, key_file: str, answers_file: str | None, out: s
     before = _given_before(key_file)
     line = before.get(survey.digest, ("", 0.0))[0]
     if line:
-        _say("You have responded to this survey: here are the same responses. To answer anew would tell more.")
+        _say("You have responded to this survey: here are the same responses. To respond again would reveal more.")
     else:
         answers = _asked(survey) if answers_file is None else _answers(answers_file)
         line = written_line(survey, key, respond(survey, answers, key))

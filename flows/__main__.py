@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deniable.console import show
 from deniable.foundation.errors import DeniableError, InvalidInput
 from flows.interruption import end_in_order, is_of_a_signal
 from infra.environment import prepare_environment
@@ -222,7 +223,7 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
 
 
 def _tell(sentence: str) -> None:
-    print(sentence, file=sys.stderr)  # noqa: T201 - this is the command line
+    show([sentence], sys.stderr)
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
@@ -295,7 +296,7 @@ def _cannot_be_written(error: Exception, state: Path) -> bool:
 
 
 def _complain(sentence: str, status: int = FAILED, *, hint: str = "") -> int:
-    print(sentence, *([hint] if hint else []), sep="\n", file=sys.stderr)  # noqa: T201 - this is the command line
+    show([*sentence.split("\n"), *([hint] if hint else [])], sys.stderr)
     return status
 
 

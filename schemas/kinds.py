@@ -5,8 +5,10 @@ of the column by public rules alone: rounding, clipping, groups of codes, period
 No part of a description is ever learnt from data.
 """
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from math import isfinite, lcm
 from typing import Any, Literal, TypeAlias
@@ -35,6 +37,8 @@ IDENTIFIER, FREE_TEXT = "identifier", "free text"
 
 # Numbers are read as float64, which represents integers exactly up to here.
 _LARGEST_NUMBER = 2**53
+# The offset from UTC after a time, which follows a T or a blank.
+_OFFSET = re.compile(r"^(\S+[T ]\d{2}\S*?)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$")
 _PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year")
 # What numbers that stand for a missing value usually are; the first that the column does not have is taken.
 _USUAL_MISSING = (-1, -9, -99, -999, -9_999, -99_999, -999_999, -9_999_999, -99_999_999, -999_999_999)
@@ -44,6 +48,7 @@ def nominal(
     values: Sequence[Value] | Mapping[Any, str] | None = None,
     *,
     by: Groups | None = None,
+    other: Value | None = None,
     buckets: Iterable[Collection[Value]] | Groups = (),
     missing: Sequence[Value] = (),
     missing_as: Value | None = None,
@@ -58,6 +63,8 @@ def nominal(
             a table, or a function of the code as text. A code without a value is invalid. See `schemas.hierarchies`.
         buckets: groups of values that form one bucket when the column is a parent; other values have their own. A table
             or a function that gives the group of each value is possible too.
+        other: the value of codes that are not listed, or that `by` has no value for; it comes last if it is not among
+            the values. By default such a code is invalid.
         missing: the source's codes for missing values.
         missing_as: the value of rows in which the column is missing, which are then kept. By default they are left out.
         label: description of the column, for readers.
@@ -69,7 +76,9 @@ def nominal(
         InvalidInput: values have several types, or are unsuitable for files (NaN, text with control characters, text
             that spreadsheets read as a formula), or buckets overlap or contain other values.
     """
-    return _named("nominal", values, by=by, buckets=buckets, missing=missing, missing_as=missing_as, label=label)
+    return _named(
+        "nominal", values, by=by, other=other, buckets=buckets, missing=missing, missing_as=missing_as, label=label
+    )
 
 
 def ordered(
@@ -214,7 +223,8 @@ def dates(
 ) -> Column:
     """Describe a column of dates, of which the day, the month, the quarter or the year is released.
 
-    The values are text: 2024-03-05, 2024-03, 2024-Q1 or 2024, in order.
+    The values are text: 2024-03-05, 2024-03, 2024-Q1 or 2024, in order. Of a time with an offset, such as
+    2024-03-05T23:30-05:00, the day is the one that is written, where it was that day; it is not converted to UTC.
 
     Args:
         first: the first day, such as 2019-01-01.
@@ -252,8 +262,7 @@ def dates(
 
     def become(column: pd.Series) -> pd.Series:
         codes, distinct = pd.factorize(column)
-        read = pd.to_datetime(pd.Series(distinct, dtype=object), format=written or "ISO8601", errors="coerce", utc=True)
-        days_of = read.dt.tz_localize(None)
+        days_of = _times(distinct, written)
         inside = days_of.notna() & (days_of >= start) & (days_of < end + pd.Timedelta(days=1))
         texts = _periods(days_of.where(inside, start), by).where(inside, UNREADABLE_TEXT)
         return pd.Series(_taken(texts.to_list(), codes), column.index)
@@ -427,6 +436,7 @@ def _named(
     values: Sequence[Value] | Mapping[Any, str] | None,
     *,
     by: Groups | None,
+    other: Value | None = None,
     buckets: Iterable[Collection[Value]] | Groups,
     missing: Sequence[Value],
     missing_as: Value | None,
@@ -438,6 +448,8 @@ def _named(
             raise InvalidInput(f"the values of a column must be given, unless `by` is a table of them: {label}.")
         values = list(dict.fromkeys(by.values()))
     listed = tuple(values)
+    if other is not None and other not in listed:
+        listed = (*listed, other)
     _require_text("the label of a column", label)
     if len({type(value) for value in listed}) != 1:
         raise InvalidInput(f"the values of a column must be of one type, got {_types(listed)}: {label}.")
@@ -454,7 +466,7 @@ def _named(
         missing=missing,
         label=label,
         labels=explained,
-        becomes=None if by is None else _groups_become(by, listed),
+        becomes=None if by is None and other is None else _groups_become(by or _themselves(listed), listed, other),
     )
     return column if missing_as is None else with_missing_as(column, missing_as)
 
@@ -477,12 +489,18 @@ def _bucket_keys(listed: Sequence[Value], buckets: Iterable[Collection[Value]] |
     return [first_of_bucket.get(value, value) for value in listed]
 
 
-def _groups_become(by: Groups, values: Sequence[Value]) -> Becomes:
-    """Codes of the source become the values that stand for them; a code without one becomes unreadable."""
+def _themselves(values: Sequence[Value]) -> Groups:
+    """The value of each code of a column whose codes are its values."""
+    return {str(value): value for value in values}
+
+
+def _groups_become(by: Groups, values: Sequence[Value], other: Value | None = None) -> Becomes:
+    """Codes of the source become the values that stand for them; a code without one the other, or unreadable."""
     find = by if callable(by) else {str(code): value for code, value in by.items()}.get
     known = set(values)
     is_text = isinstance(values[0], str)
-    nothing: Value = UNREADABLE_TEXT if is_text else UNREADABLE
+    unreadable: Value = UNREADABLE_TEXT if is_text else UNREADABLE
+    nothing = unreadable if other is None else other
 
     def become(column: pd.Series) -> pd.Series:
         codes, distinct = pd.factorize(column)
@@ -635,6 +653,11 @@ def _special(also: Mapping[Any, str] | Sequence[float], grid: _Grid, label: str)
                 f"missing: {label}."
             )
         _require_text(f"the text that explains a code of the column {label!r}", text)
+        if abs(code) > _LARGEST_NUMBER:
+            raise InvalidInput(
+                f"a special code of a numeric column must be within {-_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}, where "
+                f"numbers are read exactly, got a larger one; state it as missing: {label}."
+            )
         if grid.whole and not _is_whole(code):
             raise InvalidInput(f"the special codes of a column of integers must be integers, got {code}: {label}.")
         if low <= code <= high:
@@ -677,6 +700,7 @@ def _column(
             # Groups of codes and dates are made of text.
             "reads": str if becomes is not None and kind != "numeric" else value_type,
             "becomes": becomes,
+            "by_code": becomes is not None and kind != "numeric",
             "bins": bins,
         },
     )
@@ -750,6 +774,23 @@ def _day(text: object, label: str) -> pd.Timestamp:
     if day is None or pd.isna(day) or day.tz is not None or day != day.normalize():
         raise InvalidInput(f"the first and last day of a date must be days such as 2019-01-31, got {text!r}: {label}.")
     return day
+
+
+def _times(texts: Iterable[Any], written: str | None) -> pd.Series:
+    """Dates and times as they are written, without their offsets from UTC; null for what is none."""
+    if written is not None and "%z" in written:
+        return pd.Series([_local_time(text, written) for text in texts], dtype="datetime64[us]")
+    plain = [_OFFSET.sub(r"\1", str(text)) for text in texts]
+    read = pd.to_datetime(pd.Series(plain, dtype=object), format=written or "ISO8601", errors="coerce", utc=True)
+    return read.dt.tz_localize(None)
+
+
+def _local_time(text: object, written: str) -> datetime | None:
+    """The time that a text states, where it was that time; None if it is none."""
+    try:
+        return datetime.strptime(str(text), written).replace(tzinfo=None)  # noqa: DTZ007 - the offset is left out
+    except ValueError:
+        return None
 
 
 def _periods(days: pd.Series, by: Period) -> pd.Series:

@@ -8,12 +8,12 @@ does; the chance of naming an honest one is at most FALSE_ALARM wherever an atta
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import partial
-from math import exp, log
+from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 from benchmarks.attack_floats import as_integers, telling
 from tests.noisy_answers import Answer, Records, Release, counted
@@ -86,7 +86,36 @@ def is_audited(release: Release) -> bool:
             certainty += (np.abs(more) - np.abs(more - 1)) / answer.scale
         guessed = np.argsort(-np.abs(certainty), kind="stable")[:guesses]
         right += int(((certainty > 0) == tossed)[guessed].sum())
-    return bool(stats.binom.sf(right - 1, guesses * _RUNS, exp(EPSILON) / (1 + exp(EPSILON))) < FALSE_ALARM)
+    return _right_by_chance(right, guesses * _RUNS, EPSILON) < FALSE_ALARM
+
+
+def _right_by_chance(right: int, guesses: int, epsilon: float, delta: float = 0.0, canaries: int = 0) -> float:
+    """At most the probability that so many guesses of coins are right, whatever has epsilon and delta."""
+    chance = 1 / (1 + exp(-epsilon))
+    beyond = float(stats.binom.sf(right - 1, guesses, chance))
+    if not delta:
+        return beyond
+    fewer = stats.binom.sf(right - 1 - np.arange(1, right + 1), guesses, chance) - beyond
+    return min(1.0, beyond + 2 * canaries * delta * float((fewer / np.arange(1, right + 1)).max()))
+
+
+def refuted_epsilon(
+    right: int, guesses: int, *, delta: float = 0.0, canaries: int = 0, alarm: float = FALSE_ALARM
+) -> float:
+    """The largest epsilon that a run with so many right guesses refutes.
+
+    Args:
+        right: number of right guesses.
+        guesses: number of guesses.
+        delta: what the mechanism claims beside epsilon.
+        canaries: number of records whose coins were tossed; needed with delta.
+        alarm: probability with which an epsilon that holds is refuted.
+    """
+    if _right_by_chance(right, guesses, 0.0, delta, canaries) > alarm:
+        return 0.0
+    return float(
+        optimize.brentq(lambda epsilon: _right_by_chance(right, guesses, epsilon, delta, canaries) - alarm, 0, 40)
+    )
 
 
 def is_found_by_guessing(with_target: Iterable[bool], without: Iterable[bool], delta: float = 0.0) -> bool:
@@ -97,15 +126,78 @@ def is_found_by_guessing(with_target: Iterable[bool], without: Iterable[bool], d
         without: the same without the target.
         delta: what the mechanism claims beside EPSILON.
     """
-    bounds = []
-    for happened in (list(with_target), list(without)):
-        yes, all_of_them = sum(happened), len(happened)
-        low = stats.beta.ppf(FALSE_ALARM / 4, yes, all_of_them - yes + 1) if yes else 0.0
-        high = stats.beta.isf(FALSE_ALARM / 4, yes + 1, all_of_them - yes) if yes < all_of_them else 1.0
-        bounds.append((low, high))
-    (low, high), (other_low, other_high) = bounds
-    pairs = [(low, other_high), (other_low, high), (1 - high, 1 - other_low), (1 - other_high, 1 - low)]
-    return max(log(max(more - delta, 1e-300) / less) for more, less in pairs) > EPSILON
+    counted_in = [(sum(happened), len(happened)) for happened in (list(with_target), list(without))]
+    return shown_epsilon(*counted_in, delta=delta, either=True) > EPSILON
+
+
+def shown_epsilon(
+    there: tuple[int, int],
+    elsewhere: tuple[int, int],
+    *,
+    delta: float = 0.0,
+    alarm: float = FALSE_ALARM,
+    either: bool = False,
+) -> float:
+    """A lower bound of epsilon from how often an event happened in releases of two neighbouring tables; 0 if none.
+
+    Args:
+        there: how often it happened, and in how many releases, with the target.
+        elsewhere: the same without.
+        delta: what the mechanism claims beside epsilon.
+        alarm: probability with which the bound is above what holds: four bounds of proportions share it.
+        either: whether the event may be more probable without the target.
+    """
+    (low, high), (other_low, other_high) = (_proportion(*each, alarm / 4) for each in (there, elsewhere))
+    pairs = [(low, other_high), (1 - other_high, 1 - low)]
+    if either:
+        pairs += [(other_low, high), (1 - high, 1 - other_low)]
+    return max(0.0, *(log(max(more - delta, 1e-300) / less) for more, less in pairs))
+
+
+def _proportion(hits: int, cases: int, alarm: float) -> tuple[float, float]:
+    """Bounds of a probability, each of which is wrong with probability `alarm`: Clopper, Pearson 1934."""
+    low = float(stats.beta.ppf(alarm, hits, cases - hits + 1)) if hits else 0.0
+    return low, float(stats.beta.isf(alarm, hits + 1, cases - hits)) if hits < cases else 1.0
+
+
+def relative_risk(attack: tuple[int, int], control: tuple[int, int]) -> tuple[float, float, float]:
+    """How many more an attack gets right of those whom a control gets wrong, with its 95 % interval.
+
+    Args:
+        attack: right guesses and guesses of people whose records were used.
+        control: the same of people whose records were not.
+
+    Source: Giomi, Boenisch, Wehmeyer, Tasnádi 2023, with Wilson's intervals.
+    """
+    (own, error), (other, its_error) = (_wilson(*each) for each in (attack, control))
+    risk = (own - other) / (1 - other)
+    half = sqrt((error / (1 - other)) ** 2 + (its_error * (1 - own) / (1 - other) ** 2) ** 2)
+    return risk, risk - half, risk + half
+
+
+def _wilson(hits: int, cases: int) -> tuple[float, float]:
+    """Middle and half-width of Wilson's 95 % interval of a probability."""
+    z, share = float(stats.norm.ppf(0.975)), hits / cases
+    scale = 1 + z * z / cases
+    spread = sqrt(share * (1 - share) / cases + z * z / (4 * cases * cases))
+    return (share + z * z / (2 * cases)) / scale, z * spread / scale
+
+
+def reconstructed(queries: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """The secret bits that fit the answers to sums of some of them best: least absolute deviations, then rounded.
+
+    Source: Dinur, Nissim 2003; the linear program of Dwork, McSherry, Talwar 2007.
+    """
+    asked, bits = queries.shape
+    own = np.eye(asked)
+    program = optimize.linprog(
+        np.r_[np.zeros(bits), np.ones(asked)],
+        A_ub=np.block([[queries, -own], [-queries, -own]]),
+        b_ub=np.r_[answers, -answers],
+        bounds=[(0, 1)] * bits + [(0, None)] * asked,
+        method="highs",
+    )
+    return np.asarray(program.x[:bits] > 0.5)
 
 
 def is_beyond_its_law(law: Law, pairs: Iterable[tuple[Any, Any]], epsilon: float, delta: float = 0.0) -> bool:

@@ -5,7 +5,7 @@ No number leaves without its grade and the condition under which its interval co
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, sqrt
+from math import isfinite, isnan, nan, sqrt
 from typing import Any, Final, Literal
 
 from deniable.foundation.errors import InvalidInput
@@ -63,6 +63,11 @@ class Asked:
         if self.design_effect is not None and not _LEAST_EFFECT <= self.design_effect <= _MOST_EFFECT:
             ends = f"{_LEAST_EFFECT:g} and {_MOST_EFFECT:g}"
             raise InvalidInput(f"the design effect must be between {ends}, got {self.design_effect:g}.")
+        if self.design_effect is not None and self.estimand == "finite":
+            raise InvalidInput(
+                "a design effect must be of intervals for the population, and the estimand is the confidential table "
+                "(finite); ask for the population, or leave it out."
+            )
         if self.sampling is not None and self.sampling not in SAMPLINGS:
             raise InvalidInput(f"the sampling must be one of {', '.join(SAMPLINGS)}, got {self.sampling}.")
 
@@ -86,8 +91,9 @@ class Answer:
         of_what: the estimand in words.
         grade: what the answer rests on.
         condition: under which condition the interval covers, one sentence.
-        noise_deviation: standard deviation that the noise of privacy leaves in the estimate.
-        sampling_deviation: that of sampling, as far as the estimand has it.
+        noise_deviation: standard deviation that the noise of privacy leaves in the estimate; not a number where the
+            error has other parts: of quantiles, of bounds, by a certificate, by the model.
+        sampling_deviation: that of sampling, as far as the estimand has it; see `noise_deviation`.
         sources: the tables that it comes from, with their shares of the noise's variance.
         p_value: of the test that a difference or coefficient is 0; only for the grades measured and certified.
     """
@@ -101,14 +107,14 @@ class Answer:
     of_what: str
     grade: Grade
     condition: str
-    noise_deviation: float = 0.0
-    sampling_deviation: float = 0.0
+    noise_deviation: float = nan
+    sampling_deviation: float = nan
     sources: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     p_value: float | None = None
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the estimate."""
+        """Standard deviation of the estimate; not a number where none is known."""
         return sqrt(self.noise_deviation**2 + self.sampling_deviation**2)
 
     def document(self) -> dict[str, Any]:
@@ -183,4 +189,4 @@ def _finite(number: float) -> float | None:
 
 
 def _text(number: float) -> str:
-    return f"{number + 0.0:.10g}"
+    return "" if isnan(number) else f"{number + 0.0:.10g}"

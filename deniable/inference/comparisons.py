@@ -1,6 +1,7 @@
 """Shares or means of groups, side by side, and the differences between groups, with tests if these are wanted."""
 
 from dataclasses import replace
+from functools import cache
 from math import sqrt
 
 import numpy as np
@@ -14,6 +15,7 @@ from deniable.inference.queries import Query
 from deniable.inference.system import NotMeasured
 
 _TESTED = ("measured", "certified")
+_ROUNDING = 1e-9
 
 
 def compare(
@@ -44,9 +46,16 @@ def compare(
         own = " & ".join(part for part in (given, words.named(j, codes)) if part.strip())
         return inference.mean(what.strip(), own, how) if is_mean else inference.share(what, own, how)
 
+    @cache
     def strict(group: int) -> Answer:
         """An answer whose interval covers together with another's."""
-        return of_group(groups[group], replace(asked, level=min((1 + asked.level) / 2, HIGHEST_LEVEL)))
+        level = (1 + asked.level) / 2
+        if level > HIGHEST_LEVEL + _ROUNDING:
+            raise Refused(
+                "the level of a difference of groups that were not measured must be at most "
+                f"{2 * HIGHEST_LEVEL - 1:.4f}, got {asked.level:g}; ask for less."
+            )
+        return of_group(groups[group], replace(asked, level=level))
 
     answers = [of_group(codes, asked) for codes in groups]
     found = list(zip(names, answers, strict=True))

@@ -8,7 +8,7 @@ quantiles and regression do not belong here.
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import inf, sqrt
+from math import inf, nan, sqrt
 from typing import NoReturn, Protocol
 
 import numpy as np
@@ -41,6 +41,8 @@ FEWEST = 100.0
 """Estimated number of rows below which nothing is answered."""
 _ALL = Query.product({})
 _MOST_TOGETHER = 8
+_OWN_LAW = frozenset({"count", "share"})
+"""Kinds of estimates whose error of sampling is binomial."""
 
 
 def _level_of_part(level: float, parts: int) -> float:
@@ -99,6 +101,8 @@ class Inference:
         self.model = model
         self._design_effect = design_effect
         self._all = self.system.functional(_ALL)
+        releases = (release for table in measured.tables for release in table.releases)
+        self._is_gaussian = all(release.noise.law == "gaussian" for release in releases)
         self.records = self.system.value(self._all)
         if self.records < FEWEST:
             raise Refused(
@@ -239,6 +243,8 @@ class Inference:
                 "the release does not state how its rows were sampled from a population; ask for the confidential "
                 "table (finite), or state the sampling yourself (census, or simple random with a design effect)."
             )
+        if sampling == "census" and asked.design_effect is not None:
+            raise Refused("a census has no design effect, because its rows are no sample; leave it out.")
         return 1 - self.kept if sampling == "census" else self._effect(asked)
 
     def _effect(self, asked: Asked) -> float:
@@ -248,8 +254,15 @@ class Inference:
         """The estimand in words."""
         return f"{self._table}" if asked.estimand == "finite" else "the population that the rows were sampled from"
 
-    def condition_of(self, asked: Asked, grade: Grade, kind: str = "") -> str:
-        """Under which condition an interval covers."""
+    def condition_of(self, asked: Asked, grade: Grade, kind: str = "", *, is_normal: bool = False) -> str:
+        """Under which condition an interval covers.
+
+        Args:
+            asked: how the question is answered.
+            grade: what the answer rests on.
+            kind: what the estimate is.
+            is_normal: whether the error of sampling is taken as normal, whatever the law of the values.
+        """
         told = {
             "measured": "The interval rests on the published law of the noise, and on no model",
             "certified": "The interval rests on the released certificate of the model's error, and on no model",
@@ -258,6 +271,8 @@ class Inference:
         }[grade]
         if grade == "bounded" and "mean" in kind:
             told = "Values were counted in buckets: the interval has the lowest and the highest value of each"
+        if is_normal:
+            told += "; the error of sampling is taken as normal"
         if asked.estimand == "finite":
             more = f"; each row of the table was measured with probability {self.kept:g}" if self.kept < 1 else ""
             return f"{told}{more}."
@@ -277,8 +292,8 @@ class Inference:
         asked: Asked,
         functional: Functional | None,
         *,
-        noise: float = 0.0,
-        sampling: float = 0.0,
+        noise: float = nan,
+        sampling: float = nan,
         grade: Grade = "measured",
         p_value: float | None = None,
     ) -> Answer:
@@ -291,8 +306,8 @@ class Inference:
             interval: its interval.
             asked: how to answer the question.
             functional: what the estimate is made of, for its sources.
-            noise: variance that the noise of privacy leaves.
-            sampling: variance of sampling.
+            noise: variance that the noise of privacy leaves; not a number where the error has other parts.
+            sampling: variance of sampling; the same.
             grade: what it rests on.
             p_value: of a test, if one is wanted.
         """
@@ -305,9 +320,9 @@ class Inference:
             estimand=asked.estimand,
             of_what=self.of_what(asked),
             grade=grade,
-            condition=self.condition_of(asked, grade, kind),
-            noise_deviation=sqrt(max(noise, 0.0)),
-            sampling_deviation=sqrt(max(sampling, 0.0)),
+            condition=self.condition_of(asked, grade, kind, is_normal=sampling > 0 and kind not in _OWN_LAW),
+            noise_deviation=sqrt(noise) if not noise <= 0 else 0.0,
+            sampling_deviation=sqrt(sampling) if not sampling <= 0 else 0.0,
             sources={} if functional is None else self.system.sources(functional),
             p_value=p_value,
         )
@@ -315,12 +330,16 @@ class Inference:
     def law(self, functional: Functional, sampling: float = 0.0) -> ErrorLaw:
         """The law of the error of a linear function's estimate, with a variance of sampling."""
         public = self.system.variance_of_public_totals(functional)
+        if self._is_gaussian and (sampling > 0 or not self.has_lattice(functional)):
+            # A sum of Gaussian noise is normal unless it is on a lattice; the variance is that of the weights.
+            return ErrorLaw(self.system.variance(functional) + max(sampling, 0.0))
         return ErrorLaw.of(self.system.weights(functional), max(sampling, 0.0) + public)
 
     def has_lattice(self, functional: Functional) -> bool:
         """Whether the error of a linear function's estimate lies on a lattice that matters (`ErrorLaw.step`)."""
         public = self.system.variance_of_public_totals(functional)
-        return ErrorLaw.has_lattice(self.system.each_weights(functional), public)
+        variance = self.system.variance(functional)
+        return ErrorLaw.has_lattice(self.system.each_weights(functional), public, variance)
 
     def reach(self, functional: Functional, level: float, sampling: float = 0.0) -> float:
         """The distance within which the estimate of a linear function is right with the level's probability."""
@@ -335,6 +354,18 @@ class Inference:
         z = self.reach(functional, level, sampling) / sqrt(noise + sampling)
         spread = Quadratic(noise, self.kept * (1 - self.kept), 0.0)
         return ratio_interval(value, self.kept, spread, z).cut(0.0, inf)
+
+    def small_share_interval(self, functional: Functional, level: float, of: Functional | None = None) -> Interval:
+        """The interval of a share in the population of a small count, by the exact law of its noise and of sampling.
+
+        Args:
+            functional: the count.
+            level: the probability with which the interval covers.
+            of: the count of which it is a share; of all records by default.
+        """
+        whole = self._all if of is None else of
+        count, records = self.system.value(functional), self.system.value(whole)
+        return exact_share_interval(count, records, self.law(self.linear(functional, whole, count / records)), level)
 
     def linear(self, one: Functional, other: Functional, ratio: float) -> Functional:
         """One function less a ratio times another."""
@@ -382,7 +413,7 @@ class Inference:
         try:
             is_small = one <= SMALL and noise.constant < LOUD
             if kind == "share" and factor == 1 and asked.estimand == "population" and is_small:
-                interval = exact_share_interval(one, other, self.law(error), asked.level)
+                interval = self.small_share_interval(above, asked.level, below)
             else:
                 own = share_interval if kind == "share" else ratio_interval
                 interval = own(one, other, noise.plus(sampled, factor), z)

@@ -88,9 +88,16 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
     alone = [(i,) for i in range(len(names))]
     several = dict.fromkeys(each.attributes for each in measured.tables if len(each.attributes) > 1)
     for attributes in [*alone, *several]:
-        size = prod(inference.system.sizes[i] for i in attributes)
-        is_too_large = size > MOST_CELLS or any(inference.system.is_large[i] for i in attributes)
-        if is_too_large or not inference.system.is_measured(attributes):
+        system = inference.system
+        size = prod(system.sizes[i] for i in attributes)
+        if any(system.is_large[i] for i in attributes):
+            # By itself, such an attribute is divided by values.
+            size = (
+                len(system.buckets[attributes[0]])
+                if attributes[0] in system.many and len(attributes) == 1
+                else MOST_CELLS + 1
+            )
+        if size > MOST_CELLS or not system.is_measured(attributes):
             continue
         own = [names[i] for i in attributes]
         counts, shares = (table(inference, own, kind, asked, sources=False) for kind in ("count", "share"))

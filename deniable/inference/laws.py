@@ -25,6 +25,7 @@ _SMALL_PART = 1e-7
 _MOST_ON_A_LATTICE = 200.0
 """Standard deviation of a whole number above which rounding it to whole numbers does not matter."""
 _ON_LATTICE = 1e-9
+_ROUNDING = 1e-12
 
 
 def normal_quantile(probability: float) -> float:
@@ -67,6 +68,8 @@ class ErrorLaw:
             normal: variance of a normal part, such as that of sampling.
         """
         found: dict[tuple[str, str, str], _Draws] = {}
+        # Smaller weights are rounding; they would hide that an error is on a lattice.
+        least = _ROUNDING * max((float(np.max(np.abs(own))) for _, own in weights), default=0.0)
         for table, own in weights:
             first = table.releases[0].noise.variance
             precisions = [first / release.noise.variance for release in table.releases]
@@ -75,20 +78,30 @@ class ErrorLaw:
             for precision, release in zip(precisions, table.releases, strict=True):
                 for value, count in zip(values.tolist(), counts.tolist(), strict=True):
                     weight = value * precision / whole
-                    if weight > 0:
+                    if value > least:
                         key = (release.noise.law, str(release.noise.amount), f"{weight:.10g}")
                         before = found[key].count if key in found else 0
                         found[key] = _Draws(release.noise, weight, before + count * release.multiplier)
         return cls(normal, tuple(found.values()))
 
     @classmethod
-    def has_lattice(cls, weights: Iterable[tuple[MeasuredTable, Cells]], normal: float = 0.0) -> bool:
-        """Whether the law has a `step`; tables after the first two different weights are not needed."""
+    def has_lattice(
+        cls, weights: Iterable[tuple[MeasuredTable, Cells]], normal: float = 0.0, variance: float = 0.0
+    ) -> bool:
+        """Whether the law has a `step`; tables after the first two different weights are not asked for.
+
+        Args:
+            weights: the weight of each released entry of each table.
+            normal: variance of a normal part.
+            variance: variance of the whole law; tables with less of it than rounding makes are passed over.
+        """
         if normal:
             return False
         found: list[tuple[MeasuredTable, Cells]] = []
         first = 0.0
         for table, own in weights:
+            if table.variance * float((own**2).sum()) <= _ROUNDING**2 * variance:
+                continue
             found.append((table, own))
             for each in cls.of([found[-1]]).draws:
                 first = first or each.weight

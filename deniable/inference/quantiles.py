@@ -8,15 +8,25 @@ attribute's own counts allow it.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.errors import InvalidInput
+from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import Answer, Asked, TableAnswer
 from deniable.inference.estimation import Inference
 from deniable.inference.intervals import Interval
+from deniable.inference.laws import two_sided
+from deniable.inference.queries import Query
 from deniable.measurements.noisy_tables import Cells
+
+_SHOWN = 200
+"""Values of an attribute of very many values up to which cumulative shares are given."""
+_BEYOND, _FEW = 2.5, 10.0
+"""How far beyond the reach of normal noise, and of so many records, a quantile is looked for; Laplace noise reaches 1.7
+times as far at the highest level."""
+_ROUNDING = 1e-9
 
 
 def cumulative(inference: Inference, attribute: str, given: str = "", asked: Asked | None = None) -> TableAnswer:
@@ -28,15 +38,22 @@ def cumulative(inference: Inference, attribute: str, given: str = "", asked: Ask
         given: a condition that all records fulfil.
         asked: how to answer.
 
+    Returns:
+        The shares; of an attribute that has more than 2,000 values, up to 200 of them, evenly apart.
+
     Raises:
         InvalidInput, Refused: as of a share; or the attribute is nominal.
     """
     asked = asked or Asked()
     i, values, ends = _places(inference, attribute, given, asked)
     name = inference.measured.domain.names[i]
+    some = ""
+    if inference.system.is_large[i]:
+        ends, size = ends[np.unique(np.linspace(0, len(ends) - 1, _SHOWN).round().astype(int))], len(ends)
+        some = f" up to {len(ends)} of its {size:,} values"
     answers = [_share_up_to(inference, i, values, end, given, asked) for end in ends]
     return TableAnswer(
-        question=f"cumulative shares of {name}" + (f" among those with {given}" if given.strip() else ""),
+        question=f"cumulative shares of {name}{some}" + (f" among those with {given}" if given.strip() else ""),
         columns=(name,),
         cells=tuple((f"<={_text(end)}",) for end in ends),
         answers=tuple(answers),
@@ -65,10 +82,11 @@ def quantile(
     i, values, ends = _places(inference, attribute, given, asked)
     found = cache(lambda place: _share_up_to(inference, i, values, float(ends[place]), given, asked))
     last = len(ends) - 1
-    estimate = _first(lambda place: found(place).estimate >= probability, last)
-    low = _first(lambda place: _high(found(place)) >= probability, last)
+    first, begin, end = _bracket(inference, i, values, probability, asked, last)
+    estimate = _first(lambda place: found(place).estimate >= probability, first, last)
+    low = _first(lambda place: _high(found(place)) >= probability, begin, last)
     # Noise can make cumulative shares fall: the last place counts that may be too low.
-    high = min(last, 1 + max((place for place in range(last + 1) if _low(found(place)) < probability), default=-1))
+    high = min(last, 1 + next((place for place in range(end, -1, -1) if _low(found(place)) < probability), -1))
     # Below the end of a bucket its values cannot be distinguished.
     starts = np.sort(values)
     least = float(starts[0]) if low == 0 else float(starts[starts > ends[low - 1]][0])
@@ -85,8 +103,8 @@ def quantile(
         estimate=float(ends[estimate]),
         interval=Interval(least, float(ends[high])),
         condition=answer.condition.rstrip(".") + resolution + ".",
-        noise_deviation=0.0,
-        sampling_deviation=0.0,
+        noise_deviation=nan,
+        sampling_deviation=nan,
     )
 
 
@@ -94,8 +112,12 @@ def _places(inference: Inference, attribute: str, given: str, asked: Asked) -> t
     """Column number, values, and the values at which cumulative shares are known, ascending."""
     i = inference.conditions.attribute(attribute)
     values = inference.conditions.numbers(i)
-    inference.system.require_divided(i)
     ordered = np.sort(values)
+    if inference.system.is_large[i] and given.strip():
+        raise Refused(
+            f"a quantile of {inference.measured.domain.names[i]}, which has {len(values):,} values, must be of all "
+            "records; leave the group out."
+        )
     if len(ordered) > 1:
         try:
             _share_up_to(inference, i, values, float(ordered[0]), given, replace(asked, grade="measured"))
@@ -122,8 +144,34 @@ def _share_up_to(inference: Inference, i: int, values: Cells, end: float, given:
     return inference.share_of({i: (values <= end).astype(np.float64)}, f"{name}<={_text(end)}", given, asked)
 
 
-def _first(holds: Callable[[int], bool], last: int) -> int:
-    return next((place for place in range(last + 1) if holds(place)), last)
+def _bracket(
+    inference: Inference, i: int, values: Cells, probability: float, asked: Asked, last: int
+) -> tuple[int, int, int]:
+    """Where to look for a quantile: from which place on the estimate and the lower end are, and up to where the other.
+
+    All places, unless there are very many. Then cumulative shares are first computed all at once: places are passed
+    over that are on one side by half as much again as the widest law of noise (Laplace) reaches beyond a normal one.
+    """
+    many = inference.system.many.get(i)
+    if many is None:
+        return 0, 0, last
+    system = inference.system
+    whole, size = system.variance(system.functional(Query.product({}))), len(values)
+    sums, variances = replace(many, counts=many.counts[np.argsort(values)]).sums
+    shares = np.arange(1, size + 1) / size
+    estimates = shares + sums / inference.records
+    between = np.clip(estimates, 0.0, 1.0)
+    noise = variances + (shares - estimates) ** 2 * whole
+    sampling = inference.sampling_factor(asked) * between * (1 - between) * inference.records
+    reach = _BEYOND * (two_sided(asked.level) * np.sqrt(noise + sampling) + _FEW) / inference.records
+    first = int(np.argmax(estimates >= probability - _ROUNDING))
+    begin = int(np.argmax(estimates + reach >= probability))
+    below = np.nonzero(estimates - reach < probability)[0]
+    return first, min(begin, first), int(below[-1]) if len(below) else 0
+
+
+def _first(holds: Callable[[int], bool], first: int, last: int) -> int:
+    return next((place for place in range(first, last + 1) if holds(place)), last)
 
 
 def _low(answer: Answer) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import combinations, groupby, product
+from itertools import chain, combinations, groupby, product
 from math import sqrt
 from operator import add
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
+from deniable.inference.many_values import ManyValues
 from deniable.inference.queries import Product, Query
 from deniable.measurements.consistency import (
     ConsistentTables,
@@ -39,7 +40,8 @@ _MOST_DIVIDED = 6
 """Attributes of a table that are counted by values, and elsewhere by buckets, of which all contrasts are used."""
 _MOST_ATTRIBUTES = 10
 _MOST_VALUES = 2_000
-"""Attributes with more values are summed over: their contrasts would fill matrices of the square of that number."""
+"""Attributes with more values are summed over in tables with others: their contrasts would fill matrices of the square
+of that number. By themselves they are divided (many_values)."""
 _NOTHING = 1e-12
 """Share of a function's size below which a part of it counts as rounding."""
 
@@ -74,7 +76,8 @@ class MeasuredSystem:
         measured: what was measured.
         buckets: bucket of each value of each attribute, at the resolution at which relations of attributes are known.
         sizes: number of these buckets of each attribute.
-        is_large: whether an attribute has so many values that it is summed over.
+        is_large: whether an attribute has so many values that it is divided by itself alone, not in tables with others.
+        many: what is known of the values of these attributes, by column number.
 
     Args:
         measured: what was measured.
@@ -99,7 +102,8 @@ class MeasuredSystem:
         used = set(map(id, solvable(sizes, [each.observation for each in found], (), LARGEST_SYSTEM)))
         self._sources = [each for each in found if id(each.observation) in used]
         self._tables = ConsistentTables(sizes, [each.observation for each in self._sources])
-        self._latest: tuple[Functional, list[Cells]] | None = None
+        large = (ManyValues.of(measured.tables, i) for i, is_large in enumerate(self.is_large) if is_large)
+        self.many = {each.attribute: each for each in large if each is not None}
 
     @cached_property
     def records(self) -> float:
@@ -123,7 +127,7 @@ class MeasuredSystem:
         return self._tables.shared_with_records(tuple(attributes))
 
     def require_divided(self, i: int) -> None:
-        """Refuse a question about an attribute that is summed over.
+        """Refuse to divide others by an attribute that is summed over in tables with others.
 
         Raises:
             InvalidInput: it has too many values.
@@ -131,8 +135,8 @@ class MeasuredSystem:
         if self.is_large[i]:
             name, most = self.measured.domain.names[i], f"{_MOST_VALUES:,}"
             raise InvalidInput(
-                f"a question must be about attributes of at most {most} values, got {name} with "
-                f"{len(self.buckets[i]):,}; its noisy counts are in measured.json."
+                f"groups and tables must be of attributes of at most {most} values, got {name} with "
+                f"{len(self.buckets[i]):,}; ask for its counts, shares, mean or quantiles by itself."
             )
 
     def functional(self, query: Query) -> Functional:
@@ -150,48 +154,65 @@ class MeasuredSystem:
                 found[subset] = found[subset] + own if subset in found else own
         scale = max((float(np.abs(own).max()) for own in found.values()), default=0.0)
         kept = {subset: own for subset, own in found.items() if float(np.abs(own).max()) > _NOTHING * scale}
-        missing = kept.keys() - self._tables.measured
+        missing = kept.keys() - self._tables.measured - {self._many_key(i) for i in self.many}
         if missing:
             raise self._not_measured(min(missing, key=lambda subset: (len(subset), subset)))
         return kept
 
     def value(self, functional: Functional) -> float:
         """The estimate of a linear function."""
-        return self._tables.value(functional)
+        rest, many = self._divided(functional)
+        return self._tables.value(rest) + sum(each.value(own) for each, own in many)
 
     def variance(self, functional: Functional) -> float:
         """The variance that the noise leaves in the estimate of a linear function."""
-        return max(self._tables.covariance(functional, functional), 0.0)
+        return max(self.covariance(functional, functional), 0.0)
 
     def covariance(self, one: Functional, other: Functional) -> float:
         """The covariance of the estimates of two linear functions."""
-        return self._tables.covariance(one, other)
+        (rest, many), (others, _) = self._divided(one), self._divided(other)
+        found = self._tables.covariance(rest, others)
+        keys = ((each, own, self._many_key(each.attribute)) for each, own in many)
+        return found + sum(each.covariance(own, other[key]) for each, own, key in keys if key in other)
 
     def weights(self, functional: Functional) -> list[tuple[MeasuredTable, Cells]]:
         """The weight of each released entry of each table in an estimate, in the shape of `MeasuredTable.values`.
 
         Without public totals, the estimate is the sum of all entries times their weights.
         """
-        return list(self._by_table(zip(self._sources, self._weights(functional), strict=True)))
+        found: dict[int, tuple[MeasuredTable, Cells]] = {}
+        rest, many = self._divided(functional)
+        weighted = self._entries_of(range(len(self._sources)), iter(self._tables.weights(rest)))
+        for table, back in chain(weighted, *(each.weights(coefficients) for each, coefficients in many)):
+            found[id(table)] = (table, found[id(table)][1] + back if id(table) in found else back)
+        return list(found.values())
 
     def each_weights(self, functional: Functional) -> Iterator[tuple[MeasuredTable, Cells]]:
-        """`weights`, each worked out when it is needed, and none of them kept."""
-        own = self._tables.each_weights(functional, range(len(self._sources)))
-        return self._by_table(zip(self._sources, own, strict=True))
+        """`weights`, each worked out when it is needed; tables first that have most parts of the function."""
+        rest, many = self._divided(functional)
+        if many:
+            return iter(self.weights(functional))
+        most: dict[int, int] = {}
+        for source in self._sources:
+            shared = sum(set(part) <= set(source.observation.attributes) for part in rest)
+            most[id(source.table)] = max(shared, most.get(id(source.table), 0))
+        order = sorted(range(len(self._sources)), key=lambda place: -most[id(self._sources[place].table)])
+        return self._entries_of(order, self._tables.each_weights(rest, order))
 
-    def _by_table(self, weighted: Iterable[tuple[_Source, Cells]]) -> Iterator[tuple[MeasuredTable, Cells]]:
-        """The weights of each table's entries; what was made of one table is together."""
-        for _, several in groupby(weighted, key=lambda each: id(each[0].table)):
-            parts = [(source, own) for source, own in several if source.table is not None]
-            table = parts[0][0].table if parts else None
+    def _entries_of(self, order: Iterable[int], weights: Iterator[Cells]) -> Iterator[tuple[MeasuredTable, Cells]]:
+        """The weights of each table's entries, of those of its observations, which are together in an order."""
+        for places in [list(own) for _, own in groupby(order, key=lambda place: id(self._sources[place].table))]:
+            table = self._sources[places[0]].table
+            parts = [(self._sources[place], next(weights)) for place in places]
             if table is not None:
                 yield table, reduce(add, (self._of_entries(source, table, own) for source, own in parts))
 
     def variance_of_public_totals(self, functional: Functional) -> float:
         """The part of an estimate's variance that comes from public totals of more rows than were measured."""
-        public = [number for number, source in enumerate(self._sources) if source.table is None]
-        found = zip(public, self._tables.each_weights(functional, public), strict=True)
-        return sum((_spread(self._sources[number].observation, own) for number, own in found), 0.0)
+        if all(source.table is not None for source in self._sources):
+            return 0.0
+        parts = self._tables.variance_parts(self._divided(functional)[0])
+        return sum(part for source, part in zip(self._sources, parts, strict=True) if source.table is None)
 
     def sources(self, functional: Functional) -> dict[tuple[str, ...], float]:
         """The tables that an estimate comes from, by names of attributes, with their shares of its variance.
@@ -201,18 +222,29 @@ class MeasuredSystem:
         """
         names = self.measured.domain.names
         parts: dict[tuple[str, ...], float] = {}
-        for source, own in zip(self._sources, self._weights(functional), strict=True):
+        rest, many = self._divided(functional)
+        for source, part in zip(self._sources, self._tables.variance_parts(rest), strict=True):
             key = PUBLIC_TOTALS if source.table is None else tuple(names[i] for i in source.table.attributes)
-            parts[key] = parts.get(key, 0.0) + _spread(source.observation, own)
+            parts[key] = parts.get(key, 0.0) + part
+        for each, coefficients in many:
+            for table, weights in each.weights(coefficients):
+                key = tuple(names[i] for i in table.attributes)
+                parts[key] = parts.get(key, 0.0) + table.variance * float((weights**2).sum())
         total = sum(parts.values())
         kept = {key: part / total for key, part in parts.items() if part > _NOTHING * total}
         return dict(sorted(kept.items(), key=lambda each: (-each[1], each[0])))
 
-    def _weights(self, functional: Functional) -> list[Cells]:
-        """The weights of all observations; those of the last function are kept, for its law and its sources."""
-        if self._latest is None or self._latest[0] is not functional:
-            self._latest = (functional, self._tables.weights(functional))
-        return self._latest[1]
+    def _many_key(self, i: int) -> Subset:
+        """The component of the values of an attribute that has very many."""
+        return (i + len(self.sizes),)
+
+    def _divided(self, functional: Functional) -> tuple[Functional, list[tuple[ManyValues, Cells]]]:
+        """A linear function as its parts in the system of equations, and those of attributes of very many values."""
+        if not self.many:
+            return functional, []
+        many = {self._many_key(i): each for i, each in self.many.items()}
+        rest = {subset: own for subset, own in functional.items() if subset not in many}
+        return rest, [(each, functional[key]) for key, each in many.items() if key in functional]
 
     def _components(self, term: Product) -> Iterator[tuple[Subset, Cells]]:
         """The coefficients of a product: of each component, one for each of its contrasts."""
@@ -234,13 +266,14 @@ class MeasuredSystem:
         if len(values) != len(self.buckets[i]):
             name = self.measured.domain.names[i]
             raise InvalidInput(f"a function of {name} must have {len(self.buckets[i])} values, got {len(values)}.")
-        if float(np.ptp(values)) > 0:
-            self.require_divided(i)
         means = np.bincount(self.buckets[i], weights=values) / self._values_in[i]
         parts = [
             (None, np.asarray([means.mean()])),
             (i, np.einsum("ij,i->j", contrasts(self.sizes[i]), means)),
-            (i + len(self.sizes), np.einsum("ij,i->j", self._inner[i], values)),
+            (
+                i + len(self.sizes),
+                values - means[0] if self.is_large[i] else np.einsum("ij,i->j", self._inner[i], values),
+            ),
         ]
         least = _NOTHING * float(np.abs(values).max())
         return [(key, own) for key, own in parts if own.size and float(np.abs(own).max()) > least] or parts[:1]
@@ -318,16 +351,6 @@ class MeasuredSystem:
             return NotMeasured(f"{named} must be divided as it was counted with others, in buckets.", split)
         together = " together" if len(base) > 1 else ""
         return NotMeasured(f"{said} must have been measured{together}, and was not.", split, base)
-
-
-def _spread(observation: Observation, weights: Cells) -> float:
-    """The variance of a weighted sum of a table's entries."""
-    squared = weights**2 * observation.variance
-    for axis, i in enumerate(observation.attributes):
-        if i in observation.spread:
-            shape = [-1 if other == axis else 1 for other in range(squared.ndim)]
-            squared = squared * observation.spread[i].reshape(shape)
-    return float(squared.sum())
 
 
 def _partition(measured: Measurements, i: int) -> NDArray[np.integer]:

@@ -48,6 +48,8 @@ def cells(inference: Inference, attributes: Sequence[int]) -> CellEstimates:
     """
     own = tuple(sorted(attributes))
     system = inference.system
+    if len(own) == 1 and own[0] in system.many:
+        return _by_many_values(inference, own[0])
     if not system.is_measured(own):
         system.functional(Query.product({i: (system.buckets[i] == 0).astype(np.float64) for i in own}))
     found = system.table(own)
@@ -75,6 +77,20 @@ def _by_values(inference: Inference, i: int) -> CellEstimates | None:
         found.append((system.value(functional), system.variance(functional), shared))
     counts, variances, shared_with = (np.asarray(each) for each in zip(*found, strict=True))
     return CellEstimates((i,), ([np.asarray([code]) for code in range(size)],), counts, variances, shared_with)
+
+
+def _by_many_values(inference: Inference, i: int) -> CellEstimates:
+    """The cells of an attribute that has very many values, by itself; all have the same variance."""
+    system, many = inference.system, inference.system.many[i]
+    size = len(many.counts)
+    whole = system.variance(system.functional(Query.product({})))
+    return CellEstimates(
+        (i,),
+        ([np.asarray([code]) for code in range(size)],),
+        many.counts + inference.records / size,
+        np.full(size, many.variance * (1 - 1 / size) + whole / size**2),
+        np.full(size, whole / size),
+    )
 
 
 def table(
@@ -212,15 +228,20 @@ def _shares(
     z: Cells | float = two_sided(level)
     if not is_normal:
         reach = _Reach(inference, found, level, is_normal=is_normal)
-        own = [max(reach.of(place), two_sided(level)) for place in np.ndindex(shares.shape)]
+        least = two_sided(level) if factor else 0.0
+        own = [max(reach.of(place), least) for place in np.ndindex(shares.shape)]
         z = np.asarray(own).reshape(shares.shape)
     low, high = share_intervals(found.counts, records, (found.variances, found.shared, whole), factor, z)
+    is_small = (found.counts <= SMALL) & (found.variances < LOUD) & (asked.estimand == "population") & (factor == 1)
     for question, place in zip(questions, np.ndindex(shares.shape), strict=True):
+        interval = Interval(float(low[place]), float(high[place]))
+        if is_small[place]:
+            interval = inference.small_share_interval(_cell(inference, found, place), level)
         yield inference.answer(
             question,
             "share",
             float(shares[place]),
-            Interval(float(low[place]), float(high[place])),
+            interval,
             asked,
             None,
             noise=float(noise[place]),

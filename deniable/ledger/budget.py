@@ -59,11 +59,26 @@ class BudgetExceeded(Refused):
             f"{rounded_up(asked.delta)} of dataset {balance.dataset} for {steps}, and of its {cap} (epsilon "
             f"{rounded(limit.epsilon)}, delta {rounded(limit.delta)}) only epsilon {rounded_down(left.epsilon)} and "
             f"delta {rounded_down(left.delta)} are left{counted(balance.seed_cost)}; nothing was charged "
-            "for this: request less, or have the dataset's custodian change its policy.",
+            "for this: request less, or have the dataset's custodian change its policy"
+            f"{_one_attempt(balance, charges)}.",
             dataset=balance.dataset,
             cap=balance.cap,
             asked=asked,
             left=left,
+        )
+
+    @classmethod
+    def without_privacy(cls, balance: "Balance", charges: Sequence[Charge]) -> "BudgetExceeded":
+        """The error for steps that have no differential privacy, given a cap that permits none such."""
+        steps = ", ".join(dict.fromkeys(charge.step for charge in charges))
+        return cls(
+            f"release {charges[0].release} has no differential privacy in {steps} (delta 1), which dataset "
+            f"{balance.dataset} must permit by a cap of delta 1, got {rounded(balance.limit.delta)}; nothing was "
+            "charged for this: release with differential privacy, or have the dataset's custodian change its policy.",
+            dataset=balance.dataset,
+            cap=balance.cap,
+            asked=max((charge.claim.cost for charge in charges), key=lambda cost: cost.delta),
+            left=balance.left,
         )
 
     def __reduce__(self) -> "tuple[Callable[[], BudgetExceeded], tuple[()]]":
@@ -113,6 +128,17 @@ def counted(seed_cost: SeedCost) -> str:
     return (
         "; for candidates tested for plausible deniability only the cost of one attempt is counted (Theorem 1), not "
         "that of all: the sum is no guarantee for whole releases"
+    )
+
+
+def _one_attempt(balance: Balance, charges: Sequence[Charge]) -> str:
+    """What to do where all candidates count and a spec may have requested the cost of one attempt."""
+    if balance.seed_cost == "per_record" or all(charge.per_record is None for charge in charges):
+        return ""
+    return (
+        ", by which all candidates tested for plausible deniability count, whatever a spec's budget says "
+        f"(python -m flows ledger policy {balance.dataset} --epsilon E --delta D --seed-cost per_record counts one "
+        "attempt, a measure of use and no guarantee)"
     )
 
 

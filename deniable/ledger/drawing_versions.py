@@ -43,6 +43,8 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "learn_pegs_noisy": 1,
         # Noisy numbers of workers of each destination.
         "learn_origin_destination": 1,
+        # Values of open categories and ranges of numbers, proposed for a schema; no release has this step.
+        "discover": 1,
         # The noisy histogram of prefixes.
         "noise_seeds": 1,
         # Candidates drawn from seeds and tested; the streams of all records.

@@ -144,6 +144,9 @@ class LedgerState:
     def require_room(self, charges: Sequence[Charge], time: str) -> None:
         """Refuse charges to one dataset that together exceed any of its caps; earlier charges repeated cost nothing.
 
+        A step without differential privacy is refused by any cap of delta below 1, also if it reads a part of the rows
+        and so costs a smaller delta: anyone who set the cap was promised something for every record.
+
         Raises:
             NoPolicy: the dataset has no policy.
             BudgetExceeded: a cap would be exceeded.
@@ -156,6 +159,8 @@ class LedgerState:
         fresh = list({charge.identity: charge for charge in charges if self.known(charge) is None}.values())
         dataset = datasets.pop()
         balances = self.balances(dataset, time)
+        if balances[0].limit.delta < 1 and (open_steps := [each for each in fresh if each.claim.cost.delta >= 1]):
+            raise BudgetExceeded.without_privacy(balances[0], open_steps)
         after = self._balances(dataset, time, lambda tally: tally.cost_with(fresh))
         for balance, would_be in zip(balances, after, strict=True):
             if fresh and would_be.spent.exceeds(balance.limit):

@@ -13,7 +13,7 @@ to `consistent.json` does not belong here (estimates).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations, pairwise
 from math import prod, sqrt
 
@@ -128,6 +128,16 @@ def _product(matrices: Sequence[Cells]) -> Cells:
     return found
 
 
+def spread_of(observation: Observation, weights: Cells) -> float:
+    """The variance of a weighted sum of a table's numbers."""
+    squared = weights**2 * observation.variance
+    for axis, i in enumerate(observation.attributes):
+        if i in observation.spread:
+            shape = [-1 if other == axis else 1 for other in range(squared.ndim)]
+            squared = squared * observation.spread[i].reshape(shape)
+    return float(squared.sum())
+
+
 def _subsets(attributes: Subset) -> Iterator[Subset]:
     for size in range(len(attributes) + 1):
         yield from combinations(attributes, size)
@@ -238,6 +248,29 @@ class ConsistentTables:
 
     def each_weights(self, functional: Functional, which: Iterable[int]) -> Iterator[Cells]:
         """`weights` of some observations by their numbers, each worked out when it is needed."""
+        effects = self._effects(functional)
+        return (self._found[number].weights(effects) for number in which)
+
+    def variance_parts(self, functional: Functional) -> list[float]:
+        """The parts of the variance of the estimate of a linear function that come from each noisy table.
+
+        Returns:
+            The parts, in the order of the observations; without public totals, their sum is the variance.
+        """
+        effects = self._effects(functional)
+        squares = {subset: float((own * own).sum()) for subset, own in effects.items()}
+        found = []
+        for information, observation in zip(self._found, self._observations, strict=True):
+            if information.uneven:
+                found.append(spread_of(observation, information.weights(effects)))
+                continue
+            # Projections of even noise on different components are uncorrelated.
+            parts = information.precisions.items()
+            found.append(sum(precision * squares[subset] for subset, precision in parts if subset in squares))
+        return found
+
+    def _effects(self, functional: Functional) -> dict[Subset, Cells]:
+        """What a linear function takes of each projected component."""
         effects: dict[Subset, Cells] = {}
         groups: dict[int, tuple[_Group, list[Subset]]] = {}
         for subset, own in functional.items():
@@ -247,7 +280,7 @@ class ConsistentTables:
                 groups.setdefault(id(self._groups[subset]), (self._groups[subset], []))[1].append(subset)
         for group, subsets in groups.values():
             effects |= group.effects({subset: functional[subset] for subset in subsets})
-        return (self._found[number].weights(effects) for number in which)
+        return effects
 
     def shared_with_records(self, attributes: Subset) -> Cells:
         """The covariance of each estimate of a table with that of the number of records; see `table`."""
@@ -403,6 +436,11 @@ class _Information:
             for i, matrix in zip(self.attributes, self._weighted, strict=True)
         ]
         return _along(together, matrices) / self._variance
+
+    @cached_property
+    def precisions(self) -> dict[Subset, float]:
+        """Precisions of all components, if the noise is even along all attributes."""
+        return {subset: self.precision(subset) for subset in self.components}
 
     def precision(self, subset: Subset) -> float:
         """Precision of each number of a component, along whose attributes the noise is even."""

@@ -26,7 +26,14 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 SURVEY = -1
 """The version of the record of a survey (deniable.local), which is of a form of its own."""
-PREDICATE_TYPES = {1: "urn:deniable:provenance:v1", 2: "urn:deniable:provenance:v2", SURVEY: "urn:deniable:survey:v1"}
+DISCOVERY = -2
+"""The version of the record of a discovery (deniable.discovery), likewise."""
+PREDICATE_TYPES = {
+    1: "urn:deniable:provenance:v1",
+    2: "urn:deniable:provenance:v2",
+    SURVEY: "urn:deniable:survey:v1",
+    DISCOVERY: "urn:deniable:discovery:v1",
+}
 """The type of a predicate, by version; version 1 states the costs of some steps twice, under fixed names."""
 VERSION = 2
 """The version that is written."""

@@ -3,14 +3,19 @@
 Whether the record is valid does not belong here (deniable.verification.release).
 """
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from deniable.foundation.errors import InvalidInput
+from deniable.privacy.rounding import rounded_up
 
 Record = Mapping[str, Any]
 
 _NONE = "-"
+_NAMES = 17
+"""Columns for the names of what a step reads, and of what it makes."""
 _NO_EPSILON = "no differential privacy"
 
 
@@ -30,7 +35,7 @@ def summary_lines(record: Record) -> Iterator[str]:
             ("published", f"{release['published']}, signed {record['signed']['time']}; begun {release['begun']}"),
             ("started by", people["started_by"]),
             ("approved by", "nobody" if approval is None else f"{approval['by']}, {approval['time']}"),
-            ("cost", f"{_cost(record['cost']['total'])} for the whole release, {record['cost']['kind']}"),
+            ("cost", f"{_rounded_cost(record['cost']['total'])} for the whole release, {record['cost']['kind']}"),
             ("code", f"version {code['version']}, {_commit(code)}"),
             ("", f"package {code['package']}"),
             ("python", f"{record['environment']['python']} on {record['environment']['platform']}"),
@@ -41,11 +46,11 @@ def summary_lines(record: Record) -> Iterator[str]:
         ]
     )
     yield ""
-    rows = [("step", "", "reads", "makes", "epsilon, delta")]
+    rows: list[Sequence[str]] = [("step", "", "reads", "makes", "epsilon", "delta")]
     for number, parts in numbered:
-        costs = dict.fromkeys(_cost(step["cost"]) for step in parts)
-        read, made = (_names(parts, kind) for kind in ("inputs", "outputs"))
-        rows.append((f"{number:02d}", parts[0]["step"], read, made, " or ".join(costs)))
+        name, read, made = [parts[0]["step"]], *(_names(parts, kind) for kind in ("inputs", "outputs"))
+        spent = zip(*dict.fromkeys(_rounded(step["cost"]) for step in parts), strict=True)
+        rows += zip_longest([f"{number:02d}"], name, read, made, *spent, fillvalue="")
     yield from _aligned(rows)
 
 
@@ -86,8 +91,10 @@ def _numbered(record: Record) -> list[tuple[int, list[Mapping[str, Any]]]]:
     return list(enumerate(steps.values(), start=1))
 
 
-def _names(parts: Sequence[Mapping[str, Any]], kind: str) -> str:
-    return ", ".join(dict.fromkeys(item["name"] for step in parts for item in step[kind])) or _NONE
+def _names(parts: Sequence[Mapping[str, Any]], kind: str) -> list[str]:
+    """The names of what a step reads or makes, in lines of one column."""
+    names = ", ".join(dict.fromkeys(item["name"] for step in parts for item in step[kind])) or _NONE
+    return textwrap.wrap(names, _NAMES, break_long_words=False, break_on_hyphens=False)
 
 
 def _digest(item: Mapping[str, Any]) -> str:
@@ -100,6 +107,18 @@ def _cost(spent: Mapping[str, Any] | None) -> str:
     if spent is None or spent["epsilon"] is None:
         return _NO_EPSILON
     return f"epsilon {spent['epsilon']}, delta {spent['delta']}" if spent["epsilon"] or spent["delta"] else "0"
+
+
+def _rounded(spent: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Epsilon and delta as they are read at a glance; the step itself has all digits."""
+    if spent is None or spent["epsilon"] is None:
+        return _NO_EPSILON, ""
+    return rounded_up(spent["epsilon"]), rounded_up(spent["delta"])
+
+
+def _rounded_cost(spent: Mapping[str, Any] | None) -> str:
+    epsilon, delta = _rounded(spent)
+    return f"epsilon {epsilon}, delta {delta}" if delta else epsilon
 
 
 def _commit(code: Mapping[str, Any]) -> str:

@@ -2,5 +2,5 @@
 
 release: a published folder. record: consistency of its parts. planned_events: the events against the spec. cost, sum:
 costs, recomputed. lineage: the steps. segment: the ledger entries that it shows. approval: who approved it. survey: a
-published survey.
+published survey. discovery: values and ranges that were proposed at a cost.
 """

@@ -26,7 +26,7 @@ from deniable.measurements.document import FORMAT as MEASURED_FORMAT
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.measurements.estimates import check_consistent
 from deniable.privacy.planned import FileCheck
-from deniable.record.attestation import SURVEY, Envelope, SignatureBroken, Statement
+from deniable.record.attestation import DISCOVERY, SURVEY, Envelope, SignatureBroken, Statement
 from deniable.record.attestation import verify as verify_signature
 from deniable.record.released_table import (
     TableFindings,
@@ -146,6 +146,8 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
         envelope, statement = record_in(folder, names)
         if statement.version == SURVEY:
             raise InvalidInput("the record must be of a release, got that of a survey.")
+        if statement.version == DISCOVERY:
+            raise InvalidInput("the record must be of a release, got that of a discovery.")
     except DeniableError as error:
         return ReleaseReport(
             "", (Check(SIGNED, (f"{RECORD}: {error}",)), *(Check(name, (UNREAD,)) for name in (FILES, FORM, SAYS)))

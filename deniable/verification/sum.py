@@ -7,6 +7,7 @@ belong here (deniable.verification.segment).
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
+from deniable.discovery.plan import STEP as DISCOVER
 from deniable.foundation.checks import Check
 from deniable.foundation.errors import DeniableError
 from deniable.ledger.budget import cost_of
@@ -92,12 +93,14 @@ def _sum_of(charges: Sequence[Charge], seed_cost: Any) -> dict[str, Any]:
     """The sum of charges to a dataset, in the form of the statement."""
     whole, counted = cost_of(charges, "total"), cost_of(charges, seed_cost)
     spent = Guarantee(float_above(whole.epsilon), min(float_above(whole.delta), 1.0), "basic")
+    discoveries = len({charge.release for charge in charges if charge.step == DISCOVER})
     return {
         "epsilon": spent.epsilon,
         "delta": spent.delta,
         "vacuous": spent.is_vacuous,
         "accountant": spent.accountant,
         "releases": len({charge.release for charge in charges}),
+        **({"discoveries": discoveries} if discoveries else {}),
         _COUNTED: {
             "seed_cost": seed_cost,
             "epsilon": float_above(counted.epsilon),

@@ -21,6 +21,16 @@ ROOT = HERE.parent
 SPEC = ROOT / "examples" / "village" / "village.yaml"
 FOLDER = HERE / "reference"
 _LONGEST_ENUMERATION = 12
+_IN_WORDS = "default in words"
+# Entries of a short spec, from which others follow; the models do not have them.
+_OF_THE_WHOLE_RELEASE = {
+    "epsilon": {
+        "type": "number",
+        _IN_WORDS: "required, unless the learner's is stated",
+        "description": "the epsilon of the whole release.",
+    },
+    "delta": {"type": "number", "default": 1e-9, "description": "the delta of the whole release."},
+}
 _ENTRY = re.compile(r"deniable__(?:learners|samplers)__(\w+)__spec__Entry")
 # Bounds of a JSON Schema, and of pydantic where a fraction is written as text.
 _BOUNDS = {
@@ -56,7 +66,8 @@ def write_pages() -> None:
 def spec_page() -> str:
     """Every entry of a spec: its type, its default and its meaning."""
     from deniable.foundation.spec_values import Strict
-    from schemas.spec.release_spec import ReleaseSpec
+    from schemas.spec.defaults import ASKED, completed
+    from schemas.spec.release_spec import ReleaseSpec, load_spec
 
     schema = ReleaseSpec.model_json_schema(mode="serialization")
     known = list(_subclasses(Strict))
@@ -66,8 +77,18 @@ def spec_page() -> str:
     lead = (
         "A spec is a YAML file that says what is to be released. `make plan SPEC=path` checks it and prints what it\n"
         "costs; [the guide](../release-engineer/own-data.md) explains how to write one. This page is generated from\n"
-        "the models that check a spec."
+        "the models that check a spec.\n\n"
+        "A spec of `name`, `dataset`, `source` and `epsilon` is complete. Entries whose default is *derived* follow\n"
+        "from these and from the schema; `make plan` prints each with its reason. A spec that states the budget of\n"
+        "its learner has neither `epsilon` nor `delta`."
     )
+    short = {"name": "short", "dataset": "short", "source": "short.csv", ASKED[0]: 1}
+    whole, _, _ = completed(short, load_spec(SPEC).domain)
+    described = schema["properties"]
+    for name in whole.keys() - short.keys():
+        described[name] |= {_IN_WORDS: "*derived*"}
+    given = {name: described.pop(name) for name in short if name in described}
+    schema["properties"] = {**given, **_OF_THE_WHOLE_RELEASE, **described}
     return _models_page("Spec", lead, schema, models)
 
 
@@ -113,6 +134,7 @@ def _model(part: Mapping[str, Any], name: str, models: Mapping[str, type]) -> st
     lines = ["| entry | type | default | meaning |", "|---|---|---|---|"]
     for entry, field in part["properties"].items():
         default = "required" if entry in required and "default" not in field else _shown(field.get("default"))
+        default = field.get(_IN_WORDS, default)
         meaning = meanings.get(entry) or field.get("description", "")
         lines.append(f"| `{entry}` | {_type(field)} | {default} | {_cell(meaning)} |")
     return f"{cleandoc(lead or '')}\n\n" + "\n".join(lines)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from deniable.console import show
 from deniable.foundation.errors import DeniableError, Refused
 from flows.cli.subcommands import Subcommands
 from schemas.provenance import Approval
@@ -139,4 +140,4 @@ def _resumed(note: HeldNote, made: Approval) -> str:
 
 
 def _tell(line: str) -> None:
-    print(line)  # noqa: T201 - this is the command line
+    show([line])

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from deniable.console import show
 from flows.cli.spinner import at_work
 from flows.cli.subcommands import Subcommands
 
@@ -57,5 +58,5 @@ def run_audit_command(asked: argparse.Namespace, state: Path) -> int:
         from flows.audit import audit_here  # noqa: PLC0415 - imports Prefect and MLflow
 
         audited = audit_here(asked.release, state, asked.keys, asked.ledger)
-    print("\n".join(audited.lines))  # noqa: T201 - this is the command line
+    show(audited.lines)
     return HOLDS if audited.holds else DOES_NOT_HOLD

@@ -14,6 +14,7 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
+from deniable.console import show
 from deniable.foundation.errors import InvalidInput, Refused
 from flows.cli.spinner import at_work
 from flows.cli.subcommands import Subcommands
@@ -271,4 +272,4 @@ def _figures(comparison: "Comparison", *, everything: bool) -> Table:
 
 
 def _say(lines: Iterable[str]) -> None:
-    print("\n".join(lines))  # noqa: T201 - this is the command line
+    show(lines)

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deniable.console import show
 from deniable.foundation.checks import printable
 from flows.cli.subcommands import Subcommands
 from stores.servers.ui_links import mlflow_pages, mlflow_shown_when, run_page, search_page
@@ -74,7 +75,7 @@ def run_find_command(asked: argparse.Namespace, state: Path) -> int:
         experiments = [each.experiment_id for each in datasets]
         runs = list(_all_runs(client, experiments, found_by))
         found, warning = _held_against_records(client, state, runs, asked.keys, wanted)
-    print(*_lines(found_by, found), *warning, sep="\n")  # noqa: T201 - this is what the command is for
+    show([*_lines(found_by, found), *warning])
     wrong = not warning and any(each.doubt or each.otherwise for each in found)
     return NOT_AS_SIGNED if wrong else AS_SIGNED
 

@@ -5,16 +5,18 @@ Charges are not reserved or committed here; the steps do that themselves.
 
 import argparse
 import getpass
+import textwrap
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
+from deniable.console import show
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
 from deniable.ledger.budget import Balance, cost_of, counted
-from deniable.ledger.entries import Cost, Entry, PeriodCap, PeriodLength, Policy, SeedCost
+from deniable.ledger.entries import Claim, Cost, Entry, PeriodCap, PeriodLength, Policy, SeedCost
 from deniable.ledger.state import Charged
 from deniable.ledger.verification import records_of, verify
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
@@ -28,9 +30,10 @@ from stores.vault.actors import operator
 
 DONE, DOES_NOT_HOLD = 0, 1
 _SHOWN = 60
+_WIDTH = 80
 
 Row = tuple[str, ...]
-_COLUMNS: Row = ("release", "step", "part", "epsilon", "delta", "by", "entry", "state")
+_COLUMNS: Row = ("step", "part", "epsilon", "delta", "entry", "state")
 
 
 def add_ledger_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
@@ -189,26 +192,41 @@ def _balance(balance: Balance) -> Row:
 def _charges(ledger: Ledger, dataset: str) -> list[str]:
     """The charges to a dataset, release by release, with the total of each release."""
     seed_cost, published = ledger.policy(dataset).seed_cost, ledger.published()
-    rows: list[Row] = []
+    lines: list[str] = []
     by_release = sorted(ledger.charges(dataset), key=lambda charged: charged.charge.release)
     for release, group in groupby(by_release, key=lambda charged: charged.charge.release):
         charges = list(group)
-        rows += [_charge(charged, seed_cost) for charged in charges]
         together = cost_of((charged.charge for charged in charges), seed_cost)
         state = "released" if release in published else "not released"
-        rows.append((release, "together", "", rounded_up(together.epsilon), rounded_up(together.delta), "", "", state))
-    return ["", *_table([_COLUMNS, *rows])] if rows else ["nothing was charged"]
+        total = ("together", "", rounded_up(together.epsilon), rounded_up(together.delta), "", state)
+        lines += ["", release, *_table([_COLUMNS, *(_charge(charged, seed_cost) for charged in charges), total])]
+        lines += _accountants(charges, seed_cost)
+    return lines or ["nothing was charged"]
+
+
+def _claim(charged: Charged, seed_cost: SeedCost) -> Claim:
+    """What a charge counts as."""
+    charge = charged.charge
+    return charge.per_record if seed_cost == "per_record" and charge.per_record is not None else charge.claim
 
 
 def _charge(charged: Charged, seed_cost: SeedCost) -> Row:
-    charge = charged.charge
-    claim = charge.per_record if seed_cost == "per_record" and charge.per_record is not None else charge.claim
+    charge, cost = charged.charge, _claim(charged, seed_cost).cost
     return (
-        *(charge.release, charge.step, f"{charge.part} ({rounded(charge.probability)})"),
-        *(rounded_up(claim.cost.epsilon), rounded_up(claim.cost.delta), claim.accountant),
+        *(charge.step, f"{charge.part} ({rounded(charge.probability)})"),
+        *(rounded_up(cost.epsilon), rounded_up(cost.delta)),
         str(charged.entry.number),
         "reserved" if charged.output is None else "committed",
     )
+
+
+def _accountants(charges: Sequence[Charged], seed_cost: SeedCost) -> list[str]:
+    """By which accountant each step's cost was computed."""
+    steps: dict[str, dict[str, None]] = {}
+    for charged in charges:
+        steps.setdefault(_claim(charged, seed_cost).accountant, {})[charged.charge.step] = None
+    by = ", ".join(f"{accountant} ({', '.join(names)})" for accountant, names in steps.items())
+    return textwrap.wrap(f"by {by}", _WIDTH, initial_indent="  ", subsequent_indent="     ")
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
@@ -227,4 +245,4 @@ def _exact(text: str) -> Fraction:
 
 
 def _say(lines: Iterable[Any]) -> None:
-    print("\n".join(lines))  # noqa: T201 - this is the command line
+    show(lines)

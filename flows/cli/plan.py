@@ -14,10 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from deniable.discovery.plan import STEP as DISCOVER
 from deniable.foundation.errors import DeniableError
 from deniable.foundation.keys import fresh_salt
 from deniable.ledger.budget import Balance, cost_of, counted
-from deniable.ledger.state import LedgerState
+from deniable.ledger.entries import day_of
+from deniable.ledger.state import Charged, LedgerState
 from deniable.plausible_deniability.seed_accounting import compose_candidates
 from deniable.privacy.accounting import compose
 from deniable.privacy.loss import (
@@ -285,14 +287,31 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
         charges = planned_charges(spec, accounts)
         seed_cost = books.policy(spec.dataset_name).seed_cost
         cost = cost_of(charges, seed_cost)
-        charged = f"epsilon = {rounded_up(cost.epsilon)}, delta = {rounded_up(cost.delta)}{counted(seed_cost)}"
+        # What other releases were charged for is no caveat of this one's charge.
+        caveat = counted(seed_cost) if any(charge.per_record is not None for charge in charges) else ""
+        charged = f"epsilon = {rounded_up(cost.epsilon)}, delta = {rounded_up(cost.delta)}{caveat}"
         lines.append(("charged", charged))
+        lines += [("discovered", _discovered(each)) for each in books.charges(spec.dataset_name) if _is_discovery(each)]
         lines += [("left now", _left(balance, opened=not known)) for balance in books.balances(spec.dataset_name, now)]
         if charges:
             books.require_room(charges, now)
     except DeniableError as refusal:
         return False, f"[red]The release would be refused:[/red] {escape(str(refusal))}", lines
     return True, "[green]The budget allows this release.[/green]", lines
+
+
+def _is_discovery(charged: Charged) -> bool:
+    """Whether a charge was for values or ranges that were proposed for a schema."""
+    return charged.charge.step == DISCOVER
+
+
+def _discovered(charged: Charged) -> str:
+    """What a discovery was charged earlier, in words."""
+    cost = charged.charge.claim.cost
+    return (
+        f"epsilon {rounded_up(cost.epsilon)}, delta {rounded_up(cost.delta)} on {day_of(charged.entry.time)}, by "
+        f"{charged.charge.release}"
+    )
 
 
 def _left(balance: Balance, *, opened: bool) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from deniable.console import show
 from flows.cli.subcommands import Subcommands
 from infra.servers.local_servers import own_prefect
 from schemas.provenance import RECORD
@@ -110,4 +111,4 @@ def _count(text: str) -> int:
 
 
 def _say(lines: Iterable[str]) -> None:
-    print("\n".join(lines))  # noqa: T201 - this is the command line
+    show(lines)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deniable.console import show
 from deniable.foundation.checks import printable
 from deniable.foundation.errors import DeniableError, InvalidInput
 from flows.cli.subcommands import Subcommands
@@ -84,7 +85,7 @@ def run_runs_command(asked: argparse.Namespace, state: Path) -> int:
     finally:
         if server is not None:
             server.stop()
-    print(*map(printable, lines), sep="\n")  # noqa: T201 - this is what the command is for
+    show(map(printable, lines))
     return DONE
 
 

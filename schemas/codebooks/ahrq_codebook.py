@@ -5,7 +5,7 @@ each value, or range of values, follows, with two counts. The counts are not rea
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -16,13 +16,15 @@ _BEGINS = re.compile(r"^\s*([A-Za-z]\w*)\s+(\S.*?)\s+\$?\d+(?:\.\d+)?\s+(NUM|CHA
 _NAMED = re.compile(r"^[\s|]*Variable Name:?[\s|]*([A-Za-z]\w*)[\s|]*$", re.IGNORECASE)
 _STATED = re.compile(r"^[\s|]*(Description|Format|Type|Start|End):?[\s|]+(.*?)[\s|]*$", re.IGNORECASE)
 _COUNTED = re.compile(r"^[\s|]*(.*?\S)(?:\s{2,}|\s*\|\s*)[\d,]+(?:(?:\s{2,}|\s*\|\s*|\s+)[\d,.]+)?[\s|]*$")
+_BLANKS, _BARS = re.compile(r"\s\s+|\t"), re.compile(r"[ |]*\|[ |]*")
+_LONGEST_LINE = 10_000
 _CELLS = {"td", "th"}
 _ROWS = {"tr", "br", "p", "div", "table"}
 
 
 def is_ahrq(text: str) -> bool:
     """Whether a text begins a variable in this form."""
-    return any(_BEGINS.match(line) or _NAMED.match(line) for line in text.splitlines())
+    return any(_BEGINS.match(line) or _NAMED.match(line) for line in map(_plain, text.splitlines()))
 
 
 def read_ahrq(text: str) -> Codebook:
@@ -33,14 +35,15 @@ def read_ahrq(text: str) -> Codebook:
     """
     codebook = Codebook()
     current: Variable | None = None
+    entries: list[Entry] = []
     begun = 0
-    for number_of, line in enumerate(text.splitlines(), 1):
+    for number_of, line in enumerate(map(_plain, text.splitlines()), 1):
         begins, named = _BEGINS.match(line), _NAMED.match(line)
         if begins or named:
             if current is not None:
-                codebook.add(_finished(current), f"line {begun}")
+                codebook.add(_finished(current, entries), f"line {begun}")
             begun = number_of
-            current = _begun(begins, named)
+            current, entries = _begun(begins, named), []
         elif current is None:
             continue
         elif stated := _STATED.match(line):
@@ -49,9 +52,9 @@ def read_ahrq(text: str) -> Codebook:
         elif (counted := _COUNTED.match(line)) is not None:
             value = one_line(counted[1])
             if value.upper() not in {"TOTAL", "VALUE"} and any(each.isalnum() for each in value):
-                current = replace(current, entries=(*current.entries, leading(value)))
+                entries.append(leading(value))
     if current is not None:
-        codebook.add(_finished(current), f"line {begun}")
+        codebook.add(_finished(current, entries), f"line {begun}")
     return codebook
 
 
@@ -101,18 +104,20 @@ def _begun(begins: re.Match[str] | None, named: re.Match[str] | None) -> Variabl
     return Variable(name=named[1] if named is not None else "")
 
 
-def _finished(variable: Variable) -> Variable:
+def _plain(line: str) -> str:
+    """A line without bars at its ends, with single bars, and at most two blanks together.
+
+    The expressions below then take time in proportion to the line, which they would not for a long row of blanks.
+    """
+    blanks = _BLANKS.sub("  ", line[:_LONGEST_LINE])
+    return _BARS.sub(" | ", blanks).strip(" |")
+
+
+def _finished(variable: Variable, entries: Sequence[Entry]) -> Variable:
     """A variable whose values are known; one that only has a word such as `VALID ID` has none."""
-    entries = variable.entries
-    if any(not _is_numeric(entry) for entry in entries):
-        # `VALID ID`, `TEXT`: a word for any value.
-        entries = tuple(_entries_with_values(entries))
-    return replace(variable, entries=entries)
+    # `VALID ID`, `TEXT`: a word for any value.
+    return replace(variable, entries=tuple(entry for entry in entries if _is_numeric(entry)))
 
 
 def _is_numeric(entry: Entry) -> bool:
     return entry.high is not None or re.fullmatch(r"-?\d+(\.\d+)?", entry.value) is not None
-
-
-def _entries_with_values(entries: tuple[Entry, ...]) -> Iterator[Entry]:
-    return (entry for entry in entries if _is_numeric(entry))

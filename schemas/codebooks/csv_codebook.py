@@ -81,8 +81,8 @@ def read_csv(text: str) -> Codebook:
         if codebook.faults:
             return codebook
         cells = list(_cells(lines, places, codebook))
-    except csv.Error:
-        codebook.faults.append("a codebook must be CSV, and a quote in it is never closed; close it.")
+    except csv.Error as error:
+        codebook.faults.append(_fault_of_csv(str(error), lines.line_num))
         return codebook
     by_value = _is_by_value(cells)
     for line, first_of, rest in _grouped(cells, codebook):
@@ -92,6 +92,16 @@ def read_csv(text: str) -> Codebook:
             entries += _entries(number_of, each, codebook, variable.kind, by_value=True)[0]
         codebook.add(replace(variable, entries=tuple(entries)), f"line {line}")
     return codebook
+
+
+def _fault_of_csv(said: str, line: int) -> str:
+    """What is wrong with a text that cannot be split into cells; the reader's own words quote nothing of it."""
+    if "field larger" in said:
+        return (
+            f"line {line}: a codebook must have cells of at most {csv.field_size_limit():,} characters, got a longer "
+            "one; shorten it, or close the quote before it."
+        )
+    return "a codebook must be CSV, and a quote in it is never closed; close it."
 
 
 def _places(header: list[str], codebook: Codebook) -> dict[str, int]:

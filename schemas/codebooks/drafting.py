@@ -34,6 +34,16 @@ class Draft:
         return tuple(column for column in self.columns if column.form != "identifier")
 
     @property
+    def open_categories(self) -> tuple[str, ...]:
+        """Variables that were left out because the codebook states no values."""
+        return tuple(each.name for each in self.left_out if each.lacks == "values")
+
+    @property
+    def open_numbers(self) -> tuple[str, ...]:
+        """Variables that were left out because the codebook states no range."""
+        return tuple(each.name for each in self.left_out if each.lacks == "range")
+
+    @property
     def identifiers(self) -> tuple[str, ...]:
         """Columns that are never released."""
         return tuple(column.name for column in self.columns if column.form == "identifier")
@@ -44,19 +54,24 @@ class Draft:
         return next((column.name for column in self.columns if column.is_person), None)
 
 
-def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = ()) -> Draft:
+def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = (), *, quoting: bool = True) -> Draft:
     """Decide how a schema describes the variables of a codebook.
 
     Args:
         codebook: the codebook.
         what: where it is from, for messages.
         wanted: names of the variables that are meant, in their order; all if there are none.
+        quoting: whether messages may quote the codebook, which they must not if it may be the table itself.
 
     Raises:
         InvalidInput: the codebook has faults, contradicts itself, or has no such variable; the message has a line for
             each fault.
     """
-    faults = [*codebook.faults, *_unknown(wanted, codebook.variables)]
+    unknown = () if not quoting else _unknown(wanted, codebook.variables)
+    faults = [*codebook.faults, *unknown]
+    if not quoting and (lacking := [name for name in wanted if name not in codebook.variables]):
+        # The names were given by the user.
+        faults += [f"a codebook must describe {one_line(name)}, and does not; correct its name." for name in lacking]
     settled: list[Described | LeftOut] = []
     for name in wanted or codebook.variables:
         if name in codebook.variables:
@@ -64,7 +79,7 @@ def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = ()) -> Draft
                 settled.append(settle(codebook.variables[name]))
             except ValueError as error:
                 faults.append(str(error))
-    require_no_faults(faults, what)
+    require_no_faults(faults, what, quoting=quoting)
     return Draft(
         columns=tuple(each for each in settled if isinstance(each, Described)),
         left_out=tuple(each for each in settled if isinstance(each, LeftOut)),
@@ -103,7 +118,7 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
     for column in draft.columns:
         if column.remark:
             lines.append(f"        # {column.remark}")
-        lines += _column(column)
+        lines += column_lines(column)
     lines.append("    },")
     if description:
         lines.append(f"    description={_literal(description)},")
@@ -113,6 +128,8 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
     if draft.left_out:
         lines += ["", "# Left out:"]
         lines += [f"#   {one_line(each.name)}: {each.reason}." for each in draft.left_out]
+    if draft.open_categories or draft.open_numbers:
+        lines.append("# Values and ranges can be proposed by `python -m flows schema discover`, at a cost of its own.")
     return "\n".join(lines) + "\n"
 
 
@@ -151,8 +168,8 @@ def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str =
     return "\n".join(lines) + "\n"
 
 
-def _column(column: Described) -> list[str]:
-    """The lines of a column."""
+def column_lines(column: Described) -> list[str]:
+    """The lines of a column in a schema."""
     parts = list(_arguments(column))
     head = f"{_literal(column.name)}: {column.form}("
     short = f"        {head}{', '.join(parts)}),"
@@ -171,6 +188,8 @@ def _arguments(column: Described) -> Iterator[str]:
         yield f"by={column.groups}_chapter"
     elif column.form in {"nominal", "ordered"}:
         yield _values(column.values)
+        if column.other is not None:
+            yield f"other={_literal(column.other)}"
     elif column.form == "numeric":
         yield from _numeric(column)
     elif column.form == "dates":
@@ -196,6 +215,8 @@ def _numeric(column: Described) -> Iterator[str]:
         yield f"step={column.step!r}"
     if column.rounds:
         yield "round=True"
+    if column.clips:
+        yield "clip=True"
     if column.bins is not None:
         yield f"bins={_list(column.bins) if isinstance(column.bins, tuple) else repr(column.bins)}"
     if column.also:

@@ -6,6 +6,7 @@ are not either.
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ _LONGEST_HEADER = 16 << 20
 _LONGEST_LINE = 8 << 20
 _MOST_SHOWN = 40
 _WHAT = "the codebook"
+_QUOTES_NOTHING = re.compile(r"(\S+, )?(line \d+: )?a codebook must ")
+_LINE = re.compile(r"(?:\S+, )?(line \d+)\b")
 
 
 def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
@@ -65,18 +68,42 @@ def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
     return whole
 
 
-def require_no_faults(faults: Sequence[str], what: str) -> None:
+def require_no_faults(faults: Sequence[str], what: str, *, quoting: bool = True) -> None:
     """Refuse a codebook with faults, all of them at once.
+
+    Args:
+        faults: the faults.
+        what: where the codebook is from.
+        quoting: whether they may be shown. Where the file may be the confidential table itself, only their lines are.
 
     Raises:
         InvalidInput: there are any.
     """
     if not faults:
         return
+    if not quoting:
+        faults = list(_without_quotes(faults))
     shown = list(faults[:_MOST_SHOWN])
     if len(faults) > _MOST_SHOWN:
         shown.append(f"and {len(faults) - _MOST_SHOWN:,} more.")
     raise InvalidInput("\n  ".join([f"the codebook {what} is wrong, in {len(faults):,} of its entries:", *shown]))
+
+
+def _without_quotes(faults: Sequence[str]) -> Iterator[str]:
+    """The faults, without anything that the file says."""
+    hidden: list[str] = []
+    for fault in faults:
+        if _QUOTES_NOTHING.match(fault):
+            yield fault
+        else:
+            found = _LINE.match(fault)
+            hidden.append(found[1] if found else "an entry")
+    if hidden:
+        places = ", ".join(dict.fromkeys(hidden[:_MOST_SHOWN]))
+        yield (
+            f"{places}: what is wrong there is not shown, because the file may be the table itself; say where the "
+            "table is by --source PATH."
+        )
 
 
 def _read(path: Path, form: str | None) -> Codebook:

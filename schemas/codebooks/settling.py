@@ -44,6 +44,8 @@ class Described:
         step: the distance of numbers.
         bins: where public bins begin, or their width; None if each number is a value.
         rounds: whether numbers between the steps are rounded.
+        clips: whether numbers beyond the range become its ends.
+        other: the value of codes that are not listed; None if they are invalid.
         also: special codes beside numbers, with their labels.
         missing: codes for missing values.
         missing_as: the value that a missing one becomes; None if the codebook states no codes for missing values.
@@ -63,6 +65,8 @@ class Described:
     step: Number = 1
     bins: Number | tuple[Number, ...] | None = None
     rounds: bool = False
+    clips: bool = False
+    other: str | None = None
     also: tuple[tuple[Number, str], ...] = ()
     missing: tuple[str | Number, ...] = ()
     missing_as: str | Number | None = None

@@ -103,17 +103,19 @@ class SpentSoFar:
     """The total cost of all releases of a dataset.
 
     Attributes:
-        releases: number of releases that were charged, including those that failed afterwards.
+        releases: number of releases and discoveries that were charged, including those that failed afterwards.
         spent: their sum, which is the guarantee of all of them together.
         counted: the part that counts against the dataset's budget, in epsilon and delta; it is no guarantee if
             candidates count with the cost of one attempt.
         seed_cost: whether candidates count in total, or with the cost of one attempt.
+        discoveries: how many of them proposed values and ranges for a schema, and released no records.
     """
 
     releases: int
     spent: Guarantee
     counted: tuple[float, float]
     seed_cost: Literal["total", "per_record"]
+    discoveries: int = 0
 
 
 def accounts_of(spec: ReleaseSpec) -> Accounts:

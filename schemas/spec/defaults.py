@@ -273,7 +273,7 @@ def _public_total(domain: Domain | None) -> int | None:
 def _complete_evaluation(work: _Completing, domain: Domain) -> None:
     """How the release is evaluated."""
     if domain.target is None:
-        work.fill("evaluation.target", _target(domain), f"the last attribute with 2 to {_FEW_VALUES} values")
+        work.fill("evaluation.target", *_target(domain))
     work.fill("evaluation.classifiers", list(_CLASSIFIERS), "they learn in seconds")
     work.fill("evaluation.train_rows", _TRAIN_ROWS, "enough for both to learn from")
     target = work.get("evaluation.target") or domain.target
@@ -290,10 +290,13 @@ def _complete_evaluation(work: _Completing, domain: Domain) -> None:
     work.fill("evaluation.quasi_identifiers", first, "the attributes that the intruder knows")
 
 
-def _target(domain: Domain) -> str:
-    """An attribute that classifiers can predict."""
+def _target(domain: Domain) -> tuple[str, str]:
+    """An attribute that classifiers can predict, and why it is the one."""
     few = [each.name for each in domain.attributes if 1 < each.cardinality <= _FEW_VALUES]
     if few:
-        return few[-1]
-    fewest = min(domain.attributes, key=lambda each: each.cardinality if each.cardinality > 1 else _CELLS)
-    return fewest.name
+        return few[-1], f"the last attribute with 2 to {_FEW_VALUES} values"
+    several = [each for each in domain.attributes if each.cardinality > 1]
+    if several:
+        fewest = min(several, key=lambda each: each.cardinality)
+        return fewest.name, f"the attribute with the fewest values, because none has 2 to {_FEW_VALUES}"
+    return domain.attributes[0].name, "the first attribute, because each has a single value"

@@ -482,8 +482,7 @@ class ReleaseSpec(Strict):
     @field_validator("thresholds")
     @classmethod
     def _are_about_figures(cls, thresholds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
-        split = info.data.get("split")
-        if thresholds and split is not None and split.holdout == 0:
+        if thresholds and _measures_nothing(info):
             raise ValueError("must be left out if split.holdout is 0, because nothing is measured then")
         _refuse_unknown_thresholds(thresholds, info)
         return thresholds
@@ -492,7 +491,13 @@ class ReleaseSpec(Strict):
     @classmethod
     def _is_about_figures(cls, decision: Policy | None, info: ValidationInfo) -> Policy | None:
         if decision is not None:
-            _refuse_unknown_thresholds([*decision.publish_within, *decision.refuse_beyond], info)
+            bounds = [*decision.publish_within, *decision.refuse_beyond]
+            if bounds and _measures_nothing(info):
+                raise ValueError(
+                    "must have neither publish_within nor refuse_beyond if split.holdout is 0, because nothing is "
+                    "measured then and every release would be held; leave them out, or hold records out"
+                )
+            _refuse_unknown_thresholds(bounds, info)
         return decision
 
     @field_validator("budget", mode="after")
@@ -602,6 +607,12 @@ def _require_unit(person: Person | None, named: str | None, own: str, relation: 
             f"must name a dataset that ends in {person.ending}, because the schema names a person, got {named}: a "
             "ledger adds guarantees of one kind"
         )
+
+
+def _measures_nothing(info: ValidationInfo) -> bool:
+    """Whether a spec holds no records out, so that no figure exists."""
+    split = info.data.get("split")
+    return split is not None and split.holdout == 0
 
 
 def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from deniable.discovery.plan import STEP as DISCOVER
 from deniable.foundation.errors import DeniableError
 from deniable.foundation.keys import Parameter, WordStream
 from deniable.ledger.budget import cost_of
@@ -219,4 +220,5 @@ def spent_so_far(workspace: Workspace) -> SpentSoFar | None:
         spent=Guarantee(float_above(whole.epsilon), min(float_above(whole.delta), 1.0), "basic"),
         counted=(float_above(counted.epsilon), float_above(counted.delta)),
         seed_cost=policy.seed_cost,
+        discoveries=len({charge.release for charge in charges if charge.step == DISCOVER}),
     )

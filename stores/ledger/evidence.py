@@ -13,6 +13,7 @@ from typing import Any
 
 from deniable.foundation.errors import DeniableError
 from deniable.ledger.entries import Charge, Entry, Policy, entry_of
+from deniable.record.attestation import Envelope, Statement
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 
@@ -72,12 +73,17 @@ def charged_keys(lines: Sequence[str]) -> set[str]:
 
 
 def _recorded(state: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """The entries that records of releases contain or name, the oldest release first."""
+    """The entries that records of releases and discoveries contain or name, the oldest release first."""
     for place in sorted((*state.glob(f"releases/*/{RECORD}"), *state.glob(f"shelf/*/{RECORD}"))):
         with suppress(DeniableError, OSError):
             segment = read_signed(place).record.ledger
             before = [] if segment.before is None else [segment.before.model_dump()]
             yield place.parent.name, [*before, *segment.entries]
+    for place in sorted(state.glob(f"discoveries/*/{RECORD}")):
+        with suppress(DeniableError, OSError, KeyError, TypeError):
+            said = Statement.from_payload(Envelope.from_text(place.read_bytes()).payload)
+            entry: Any = said.predicate["entry"]
+            yield place.parent.name, [entry]
 
 
 def _charged(state: Path) -> Iterator[tuple[str, str]]:

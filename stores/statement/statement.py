@@ -147,6 +147,7 @@ def statement(
         and {
             **(_figures(so_far.spent) or {}),
             "releases": so_far.releases,
+            **({"discoveries": so_far.discoveries} if so_far.discoveries else {}),
             "counted_against_the_budget": {
                 "seed_cost": so_far.seed_cost,
                 "epsilon": so_far.counted[0],
@@ -193,6 +194,7 @@ def spent_so_far_in(said: Mapping[str, Any]) -> SpentSoFar | None:
         spent=Guarantee(math.inf if epsilon is None else epsilon, so_far["delta"], so_far["accountant"]),
         counted=(counted["epsilon"], counted["delta"]),
         seed_cost=counted["seed_cost"],
+        discoveries=so_far.get("discoveries", 0),
     )
 
 

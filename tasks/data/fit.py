@@ -18,7 +18,7 @@ from pandera.pandas import DataFrameSchema
 from deniable.foundation.errors import DeniableError, Refused
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tables.sources import opened_source
-from stores.tables.tables import VALID
+from stores.tables.tables import VALID, frame_of
 from stores.vault.private_files import PRIVATE_FILE, keep_error, make_private_folder
 from tasks.data.validate import Findings, examine
 
@@ -39,6 +39,7 @@ class Fit(Findings):
     lost_by: Counter[str] = field(default_factory=Counter)
     examples: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
     _at_fault: dict[str, pd.Index] = field(default_factory=dict, repr=False)
+    _of_codes: set[str] = field(default_factory=set, repr=False)
     _frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
     def take(self, schema: DataFrameSchema, frame: pd.DataFrame) -> None:
@@ -49,6 +50,7 @@ class Fit(Findings):
             frame: rows as they were read, numbered from 0.
         """
         self._at_fault, self._frame = {}, frame
+        self._of_codes = {name for name, column in schema.columns.items() if (column.metadata or {}).get("by_code")}
         recoded = examine(schema, frame, self)
         left_out = recoded.index[~recoded[VALID]]
         faults = pd.Series(0, left_out)
@@ -60,6 +62,9 @@ class Fit(Findings):
 
     def add_invalid(self, column: str, check: str, rows: pd.Index) -> None:
         """Count invalid cells, and keep some of their values."""
+        if check == "number" and column in self._of_codes:
+            # A code without a value is marked as no number; it is out of the domain, which another check counts.
+            return
         super().add_invalid(column, check, rows)
         self._note(column, rows)
         if column in self._frame:
@@ -121,7 +126,7 @@ def fit_of(spec: ReleaseSpec, cache: Path, vault: Path) -> Fit:
     try:
         with opened_source(spec, cache) as source:
             for batch in source.batches():
-                fit.take(spec.schema, pa.Table.from_batches([batch]).to_pandas())
+                fit.take(spec.schema, frame_of(pa.Table.from_batches([batch])))
             fit.malformed = source.malformed_rows
     except DeniableError:
         raise
@@ -137,6 +142,17 @@ def fit_of(spec: ReleaseSpec, cache: Path, vault: Path) -> Fit:
     else:
         return fit
     raise failure
+
+
+def forget_examples(vault: Path, name: str) -> None:
+    """Remove what an earlier check left: it says nothing of the table and the schema as they are now.
+
+    Args:
+        vault: folder of restricted files.
+        name: the spec's name.
+    """
+    for ending in ("csv", "error.txt"):
+        (vault / "checks" / f"{name}.{ending}").unlink(missing_ok=True)
 
 
 def write_examples(fit: Fit, vault: Path, name: str) -> Path:

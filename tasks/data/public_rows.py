@@ -7,6 +7,7 @@ neither the same file, nor the same records in another encoding or order. Nothin
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 from typing import TypeVar
@@ -22,7 +23,7 @@ from deniable.mechanisms import PublicTable
 from schemas.regular_files import require_regular
 from schemas.spec.release_spec import FileSource, ReleaseSpec
 from stores.tables.sources import locate, opened_source
-from stores.tables.tables import VALID, encode
+from stores.tables.tables import VALID, encode, frame_of
 from tasks.data.validate import Findings, examine
 
 T = TypeVar("T", bound=Tally)
@@ -56,7 +57,12 @@ class PublicCounter:
                 f"the public file {self.table.path} must have the SHA-256 {self.table.sha256}, got {digest}; find out "
                 "which of the two is right, and add the lines that `python -m flows select SPEC` prints."
             )
-        return counted_publicly(self.spec, path, empty, self.cache)
+        return counted_publicly(self.spec, path, empty, self.cache, self._source)
+
+    @cached_property
+    def _source(self) -> "SourceRecords":
+        """The source's records, which are read once however often public rows are counted."""
+        return SourceRecords(self.spec, self.cache)
 
     def advance(self, amount: int) -> None:
         """Report nothing: what reads public rows alone takes little time."""
@@ -85,7 +91,9 @@ def digest_of(spec: ReleaseSpec, path: Path) -> str:
     return digest
 
 
-def counted_publicly(spec: ReleaseSpec, path: Path, empty: Callable[[], T], cache: Path) -> T:
+def counted_publicly(
+    spec: ReleaseSpec, path: Path, empty: Callable[[], T], cache: Path, source: "SourceRecords | None" = None
+) -> T:
     """Count the valid rows of a public file.
 
     Args:
@@ -93,6 +101,7 @@ def counted_publicly(spec: ReleaseSpec, path: Path, empty: Callable[[], T], cach
         path: the file.
         empty: makes an empty tally.
         cache: folder for downloads.
+        source: the records of the source, if several tallies are made; they are read once.
 
     Raises:
         Refused: the file has no valid row, or its valid rows are those of the confidential source.
@@ -103,7 +112,7 @@ def counted_publicly(spec: ReleaseSpec, path: Path, empty: Callable[[], T], cach
         records.add(codes)
     if not records.rows:
         raise Refused(f"the public file {path.name} must have valid rows, got none; see the dataset's schema.")
-    if records == _records_of_source(spec, cache):
+    if records == (source or SourceRecords(spec, cache)).records:
         raise Refused(
             f"the public file {path.name} must not be a copy of the source of the release, which is confidential, and "
             "its valid rows are the same; name a file that anyone may read, or a learner that pays for its choices."
@@ -131,6 +140,24 @@ class Records:
             for before, start in zip(self.sums, _STARTS, strict=True)
         )
         self.sums = (first, second)
+
+
+@dataclass(frozen=True)
+class SourceRecords:
+    """The records of the confidential source, read at most once.
+
+    Attributes:
+        spec: the release.
+        cache: folder for downloads.
+    """
+
+    spec: ReleaseSpec
+    cache: Path
+
+    @cached_property
+    def records(self) -> Records | None:
+        """Its valid records; None if it is not there, in which case nothing is released."""
+        return _records_of_source(self.spec, self.cache)
 
 
 _WORD = 1 << 64
@@ -165,8 +192,7 @@ def _codes(spec: ReleaseSpec, path: Path | None, cache: Path) -> Iterator[Codes]
     schema, domain, findings = spec.schema, spec.domain, Findings()
     with opened_source(spec.reading(path), cache) as source:
         for batch in source.batches():
-            frame = pa.Table.from_batches([batch]).to_pandas()
-            recoded = examine(schema, frame, findings)
+            recoded = examine(schema, frame_of(pa.Table.from_batches([batch])), findings)
             yield encode(recoded[recoded[VALID]], domain)
 
 

@@ -13,7 +13,7 @@ from deniable.foundation.errors import InvalidInput
 from schemas.catalog import load_schema
 from schemas.codebooks.codebook import Codebook, Entry, Variable
 from schemas.codebooks.drafting import draft_of, schema_text
-from schemas.codebooks.reading import read_codebooks
+from schemas.codebooks.reading import read_codebooks, require_no_faults
 from schemas.table import domain_of, labels_of
 
 CSV = """variable,type,label,values,missing,also
@@ -494,3 +494,35 @@ def test_a_text_made_to_be_code_stays_a_text(tmp_path: Path) -> None:
     draft = draft_of(codebook(tmp_path, "book.csv", text), "")
     written = schema_text(draft, sources=['a""".csv'], description='"""\nimport os')
     assert all(isinstance(node, ALLOWED) for node in ast.walk(ast.parse(written)))
+
+
+def test_a_cell_that_is_too_long_is_told_from_a_quote_that_is_never_closed(tmp_path: Path) -> None:
+    book = tmp_path / "book.csv"
+    book.write_text("variable,type,label\na,nominal," + "x" * 140_000 + "\n")
+    (fault,) = read_codebooks([book]).faults
+    assert fault.startswith("line 2: a codebook must have cells of at most 131,072 characters, got a longer one")
+
+
+def test_a_long_codebook_of_ahrq_is_read_line_by_line(tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    lines = ["AGE  age in years  4.0  NUM  1  4", *(f"{value}  A VALUE    10" for value in range(20_000))]
+    lines += ["x" + " " * 200_000 + "y", "| " * 100_000 + "z", "1 " * 100_000, "", "\t" * 100_000]
+    book.write_text("\n".join(lines))
+    (variable,) = read_codebooks([book], "ahrq").variables.values()
+    assert len(variable.entries) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("fault", "shown"),
+    [
+        ("line 4: sex must be f or m, got Ada; correct it.", "line 4: what is wrong there is not shown"),
+        ("book.csv, line 4: the type must be one, got Ada; correct it.", "line 4: what is wrong there is not shown"),
+        ("Ada must have each value once, got 3 twice.", "an entry: what is wrong there is not shown"),
+        ("line 1: a codebook must have one column for each entry, got two for type; rename one.", "got two for type"),
+    ],
+)
+def test_faults_of_a_file_that_may_be_the_table_quote_nothing_of_it(fault: str, shown: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        require_no_faults([fault], "book.csv", quoting=False)
+    assert shown in str(refused.value)
+    assert "Ada" not in str(refused.value)

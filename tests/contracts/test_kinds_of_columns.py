@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pandera.errors import SchemaErrors
 from pandera.pandas import DataFrameSchema
 
 from deniable.foundation.domain import Domain
@@ -323,3 +324,53 @@ def test_what_no_release_can_have_is_refused_for_all_columns_at_once() -> None:
 def test_text_that_is_read_as_a_number_can_never_occur() -> None:
     with pytest.raises(InvalidInput, match="column sex has the value '1', which can never occur"):
         table({"sex": nominal(["1", "2"])}, reads={"sex": int})
+
+
+def test_codes_that_are_not_listed_become_the_other_value() -> None:
+    described = {
+        "charge": nominal(["theft", "fraud"], other="other", missing=["?"], missing_as="missing"),
+        "site": nominal([1, 2], other=9),
+        "plan": nominal(["a", "b"], by={"1": "a", "2": "b"}, other="b"),
+    }
+    schema = table(described)
+    frame = pd.DataFrame({"charge": ["theft", "Quux", "?", None], "site": [1, 7, 2, 9], "plan": ["1", "2", "3", "1"]})
+    read = schema.validate(frame)
+    assert read["charge"].tolist() == ["theft", "other", "missing", "missing"]
+    assert read["site"].tolist() == [1, 9, 2, 9]
+    assert read["plan"].tolist() == ["a", "b", "b", "a"]
+    assert listed(schema, 0) == ("theft", "fraud", "other", "missing")
+    assert listed(schema, 1) == (1, 2, 9)
+    assert listed(schema, 2) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("written", "stated", "day"),
+    [
+        (None, "2024-03-05T23:30:00-05:00", "2024-03-05"),
+        (None, "2024-03-05 23:30-0500", "2024-03-05"),
+        (None, "2024-03-05T00:10:00+09", "2024-03-05"),
+        (None, "2024-03-05T00:10:00.5Z", "2024-03-05"),
+        (None, "2024-03-05", "2024-03-05"),
+        (None, "2024-03-05T07:00", "2024-03-05"),
+        ("%d.%m.%Y %H:%M %z", "05.03.2024 23:30 -0500", "2024-03-05"),
+        ("%d.%m.%Y", "05.03.2024", "2024-03-05"),
+    ],
+)
+def test_the_day_of_a_time_is_the_one_that_is_written(written: str | None, stated: str, day: str) -> None:
+    schema = table({"at": dates("2024-03-01", "2024-03-31", written=written, missing_as="none")})
+    read = schema.validate(pd.DataFrame({"at": [stated, None]}))
+    assert read["at"].tolist() == [day, "none"]
+
+
+@pytest.mark.parametrize("written", [None, "%d.%m.%Y %z"])
+def test_what_is_no_time_is_invalid_whatever_its_form(written: str | None) -> None:
+    schema = table({"at": dates("2024-03-01", "2024-03-31", written=written)})
+    for stated in ("soon", "2024-13-05T00:00-05:00", "2024-02-30", "05.03.2024 -99:99"):
+        with pytest.raises(SchemaErrors):
+            schema.validate(pd.DataFrame({"at": [stated]}), lazy=True)
+
+
+def test_a_special_code_is_a_number_that_is_read_exactly() -> None:
+    assert numeric(0, 9, also=[-(2**53)])
+    with pytest.raises(InvalidInput, match="where numbers are read exactly, got a larger one"):
+        numeric(0, 9, also=[-(2**53) - 1])

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.registry import LEARNERS
 from deniable.privacy.composition import joint_split
 from deniable.privacy.loss import Guarantee
 from flows.cli.plan import show_plan
 from schemas.spec.accounts import accounts_of
-from schemas.spec.defaults import epsilon_of_part
+from schemas.spec.defaults import completed, epsilon_of_part
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from tests.small_release import SCHEMA, SPEC, write_small_release
 
@@ -172,6 +173,13 @@ def test_an_epsilon_is_enough_for_learners_with_one_budget(tmp_path: Path, kind:
             "epsilon: must be left out unless synthesis.guarantee is seedless, because other guarantees are charged",
         ),
         ({"split": {"holdout": 0}, "thresholds": {"tvd_2way_max": 1}}, "thresholds: must be left out if split.holdout"),
+        *(
+            (
+                {"split": {"holdout": 0}, "decision": {"exact_figures_decide": True, bounds: {"tvd_2way_max": 1}}},
+                "decision: must have neither publish_within nor refuse_beyond if split.holdout is 0, because nothing",
+            )
+            for bounds in ("publish_within", "refuse_beyond")
+        ),
         ({"split": 3}, "split: must be a mapping of keys, got 3."),
         ({"source": 3}, "source: must be a mapping of keys, got 3."),
         ({"dataset": "absent.py"}, "dataset: the dataset must be a file that defines `schema`, but"),
@@ -191,9 +199,27 @@ def test_an_epsilon_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_nothing_need_be_held_out(tmp_path: Path) -> None:
-    spec = short(tmp_path, split={"holdout": 0})
+    spec = short(tmp_path, split={"holdout": 0}, decision={})
     assert spec.split.probabilities == {"shared": 1}
     assert not spec.is_evaluated
+    assert spec.decision is not None
     total = accounts_of(spec).total
     assert total is not None
     assert 0.99 < total.epsilon <= 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "target", "reason"),
+    [
+        ({"a": 25, "b": 3, "c": 2, "d": 40}, "c", "the last attribute with 2 to 20 values"),
+        ({"a": 25, "b": 1, "c": 22}, "c", "the attribute with the fewest values, because none has 2 to 20"),
+        ({"a": 1, "b": 1}, "a", "the first attribute, because each has a single value"),
+    ],
+)
+def test_the_reason_for_a_target_is_true(columns: dict[str, int], target: str, reason: str) -> None:
+    domain = Domain(
+        tuple(Attribute(name, tuple(range(size)), "numeric", tuple(range(size))) for name, size in columns.items())
+    )
+    _, derived, _ = completed({"name": "t", "epsilon": 1}, domain)
+    (found,) = (entry for entry in derived if entry.entry == "evaluation.target")
+    assert (found.value, found.reason) == (target, reason)

@@ -63,6 +63,19 @@ def test_the_plan_is_made_without_the_data_and_says_what_is_left(
     assert not (tmp_path / "state" / "vault").exists()
 
 
+def test_the_plan_says_that_one_attempt_counts_where_candidates_are_charged_and_only_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A ledger opened by a spec of tested seeds with `seed_cost: per_record`, counts for specs without seeds too."""
+    state, limit = tmp_path / "state", Cost(epsilon=Fraction(1000), delta=Fraction(1, 2))
+    Ledger.open(ledger_place(state)).set_policy(
+        Policy(dataset="people", limit=limit, seed_cost="per_record", set_by="test")
+    )
+    for spec, said in ((write_small_release(tmp_path / "seeds"), True), (seedless(tmp_path / "none"), False)):
+        assert show_plan(load_spec(spec), state) == 0
+        assert ("only the cost of one attempt is counted" in " ".join(capsys.readouterr().out.split())) == said
+
+
 def test_the_plan_of_many_tables_says_of_like_ones_in_one_line_how_many_there_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -80,10 +80,12 @@ def test_releases_steps_charges_and_what_is_left_are_shown(state: Path, capsys: 
         "  budget    epsilon  spent   left   delta  spent  left\n"
         "  lifetime  3        0.3476  2.652  1e-5   5e-10  9.999e-6\n"
         "\n"
-        "  release  step              part               epsilon  delta  by     entry  state\n"
-        "  r1       learn_structure   structure (0.25)   0.5      0      basic  3      committed\n"
-        "  r1       learn_parameters  parameters (0.25)  0.7      1e-9   basic  5      reserved\n"
-        "  r1       together                             0.3476   5e-10                released\n"
+        "r1\n"
+        "  step              part               epsilon  delta  entry  state\n"
+        "  learn_structure   structure (0.25)   0.5      0      3      committed\n"
+        "  learn_parameters  parameters (0.25)  0.7      1e-9   5      reserved\n"
+        "  together                             0.3476   5e-10         released\n"
+        "  by basic (learn_structure, learn_parameters)\n"
         "\n"
     )
 

@@ -263,3 +263,28 @@ def test_an_empty_line_is_the_default() -> None:
     assert Questions(io.StringIO("\n"), io.StringIO()).text("Name", default="x") == "x"
     with pytest.raises(InvalidInput, match="must be given"):
         Questions(io.StringIO("\n"), io.StringIO()).text("Name")
+
+
+PATIENTS = """name,type,values,label
+Ada Ames,surgery,3 | 3,severe
+Bea Bell,medicine,7,mild
+"""
+
+
+@pytest.mark.parametrize("table", [PATIENTS, PATIENTS.replace("surgery", "nominal").replace("3 | 3", "1 | 2")])
+def test_a_table_named_by_mistake_is_quoted_nowhere(tmp_path: Path, table: str) -> None:
+    (tmp_path / "patients.csv").write_text(table)
+    done = run("schema", "draft", "patients.csv", "--state", tmp_path / "state", home=tmp_path)
+    said = done.stdout + done.stderr
+    assert "--source PATH" in said
+    assert not [word for word in ("Ada", "Bea", "surgery", "medicine", "severe", "mild") if word in said], said
+
+
+def test_an_earlier_file_of_examples_does_not_outlive_the_next_check(folder: Path) -> None:
+    draft(folder)
+    examples = folder / "state" / "vault" / "checks" / "people.csv"
+    assert run("schema", "check", "people.yaml", "--state", folder / "state", home=folder).returncode == 1
+    assert examples.exists()
+    (folder / "people.csv").write_text("\n".join(TABLE.splitlines()[:3]) + "\n")
+    assert run("schema", "check", "people.yaml", "--state", folder / "state", home=folder).returncode == 0
+    assert not examples.exists()

@@ -18,13 +18,12 @@ from unittest.mock import patch
 
 from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are imported
 
-from prefect.testing.utilities import prefect_test_harness  # isort: skip
+from flows.refresh import refresh  # isort: skip
+from flows.release import release  # isort: skip
 
 import numpy as np
 
 from deniable.foundation.keys import ReleaseKey
-from flows.refresh import refresh
-from flows.release import release
 from schemas.provenance import RECORD, Provenance
 from stores.keys.signed_record import read_signed
 from stores.ledger.charging import note_publication
@@ -164,6 +163,8 @@ def note(only: Sequence[str] = ()) -> None:
 
     def is_asked_for(case: str) -> bool:
         return not only or case in only or case.split(maxsplit=1)[0] in only
+
+    from prefect.testing.utilities import prefect_test_harness  # noqa: PLC0415 - imports Prefect's whole server
 
     found = json.loads(NOTED.read_text(encoding="utf-8")) if only else {}
     with TemporaryDirectory(prefix="deniable-golden-") as name:

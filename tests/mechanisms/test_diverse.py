@@ -15,10 +15,15 @@ from deniable.foundation.tables import FamilyCounts
 from deniable.learners.diverse.diversity import diverse_priors, entropy
 from deniable.learners.pegs.draws import urns_of
 from deniable.learners.pegs.plan import urns_document
+from deniable.ledger.budget import BudgetExceeded
+from deniable.ledger.entries import Cost, Policy
+from deniable.ledger.state import LedgerState
 from deniable.models.urns import EVEN, draw_blocks
 from deniable.privacy.urn_costs import UNIT
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
+from stores.ledger.charging import planned_charges
+from tests.charging import TIME, chain
 from tests.contracts.test_release_spec import changed
 from tests.mechanisms.table import LEARNERS
 from tests.small_release import write_small_release
@@ -102,6 +107,21 @@ def test_no_cost_is_stated_and_the_ledger_is_charged_delta_1(tmp_path: Path) -> 
     (step,) = accounts.steps
     assert (step.charged.epsilon, step.charged.delta) == (0, 1)
     assert [event.delta for event in step.events] == [1]
+
+
+def test_a_ledger_that_promises_anything_refuses_it(tmp_path: Path) -> None:
+    spec = load_spec(write_small_release(tmp_path, **ASKED))
+    charges = planned_charges(spec, accounts_of(spec))
+
+    def books(delta: str) -> LedgerState:
+        kept, limit = LedgerState(), Cost(epsilon=Fraction(100), delta=Fraction(delta))
+        for entry in chain(Policy(dataset=spec.dataset_name, limit=limit, set_by="test")):
+            kept.enter(entry)
+        return kept
+
+    with pytest.raises(BudgetExceeded, match=r"has no differential privacy in draw_records \(delta 1\)"):
+        books("0.999").require_room(charges, TIME)
+    books("1").require_room(charges, TIME)
 
 
 @pytest.mark.parametrize(

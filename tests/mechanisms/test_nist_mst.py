@@ -1,6 +1,7 @@
 """NIST-MST: which tables follow from a public file, and what is refused as one."""
 
 import json
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
@@ -30,7 +31,9 @@ from deniable.learners.nist_mst.verification import check_measured, check_select
 from deniable.mechanisms import PublicTable
 from flows.__main__ import main
 from schemas.spec.plan import planned_steps
-from schemas.spec.release_spec import load_spec
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.tables.sources import Source
+from tasks.data import public_rows
 from tasks.data.public_rows import PublicCounter, Records
 from tests.mechanisms.table import LEARNERS
 from tests.small_release import write_small_release
@@ -179,6 +182,26 @@ def test_the_records_of_the_source_are_refused_in_any_encoding_and_order(tmp_pat
     # One record less or another is another table: whether it is public is the engineer's word.
     assert counted("less.csv", less).rows == len(people) - 1
     assert counted("other.parquet", other).rows == len(people)
+
+
+def test_the_source_is_read_once_however_often_public_rows_are_counted(
+    tmp_path: Path, asked: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, _ = run_of(tmp_path, **asked)
+    people = pd.read_csv(tmp_path / "people.csv", dtype=str)
+    counter = PublicCounter(spec, written(tmp_path, "less.csv", people.drop(index=7)), tmp_path / "cache")
+    read: list[object] = []
+    opened = public_rows.opened_source
+
+    def noted(given: ReleaseSpec, cache: Path) -> AbstractContextManager[Source]:
+        read.append(given.source)
+        return opened(given, cache)
+
+    monkeypatch.setattr(public_rows, "opened_source", noted)
+    for _ in range(3):
+        assert counter.count(lambda: PairCounts(spec.domain), "").rows == len(people) - 1
+    assert read.count(spec.source) == 1
+    assert len(read) == 4
 
 
 def test_records_are_compared_whatever_their_order_and_with_their_number() -> None:

@@ -67,6 +67,12 @@ MUTANTS = (
     *faults(
         "deniable/ledger/state.py",
         (
+            "if each.claim.cost.delta >= 1]",
+            "if each.claim.cost.delta * each.probability >= 1]",
+            "a part of the rows lets a step without privacy into any ledger",
+            _BOOKS + "test_a_part_of_the_rows_does_not_let_a_step_without_privacy_into_a_ledger_that_promises_some",
+        ),
+        (
             "if fresh and would_be.spent.exceeds(balance.limit):",
             "if fresh and balance.spent.exceeds(balance.limit):",
             "a charge is let through that exceeds the cap",

@@ -1,5 +1,6 @@
 """The output laws of flows and sets, by enumeration on all small tables, against what is charged; and broken twins."""
 
+import tracemalloc
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
@@ -418,7 +419,13 @@ def test_ten_million_origins_take_no_more_than_their_draws() -> None:
     plan = FlowsPlan(1, origins, Fraction(46, 10))
     occupied = np.array([0, 5, origins - 1])
     numbers = np.array([10_000_000, 10_000_000, 10_000_000])
+    draw_origins(words("compiled once"), plan, occupied, numbers, draws=1)
+    tracemalloc.start()
     drawn = draw_origins(words("many"), plan, occupied, numbers, draws=2000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # A list of the origins alone would take a byte of each.
+    assert peak < origins / 10
     found, times = np.unique(drawn, return_counts=True)
     share = 1 / (1 + origins * plan.prior(1, 2000) / UNIT / 30_000_000)
     assert set(occupied.tolist()) <= set(found.tolist())
@@ -426,6 +433,25 @@ def test_ten_million_origins_take_no_more_than_their_draws() -> None:
     assert common == pytest.approx(share, abs=0.06)
     assert found.max() == origins - 1
     assert (found >= 0).all()
+
+
+@pytest.mark.parametrize("draws", [50, 5000])
+def test_the_words_of_draws_are_as_many_for_ten_origins_as_for_ten_million(draws: int) -> None:
+    """Chance is taken for each draw, whatever the number of origins is: a few words, rejections included."""
+
+    class Counting(WordStream):
+        taken = 0
+
+        def take(self, count: int) -> np.ndarray:
+            self.taken += count
+            return super().take(count)
+
+    for origins in (10, 10_000_000):
+        stream = Counting(bytes(32))
+        plan = FlowsPlan(1, origins, Fraction(46, 10))
+        drawn = draw_origins(stream, plan, np.array([0, 5]), np.array([3, 4]), draws=draws)
+        assert len(drawn) == draws
+        assert draws <= stream.taken <= 4 * draws + 64
 
 
 def test_priors_are_those_of_the_vectors() -> None:

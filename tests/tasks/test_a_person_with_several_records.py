@@ -167,19 +167,30 @@ def test_one_record_of_each_person_is_kept_and_one_that_is_valid_if_there_is_any
     assert step.figures["internal/rows_of_the_same_person"] == 1
 
 
-def test_a_large_number_is_one_person_beside_nulls_and_in_files_of_other_types(tmp_path: Path) -> None:
+_LARGE = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("parts", "people"),
+    [
+        ([pa.array([_LARGE, _LARGE, _LARGE, None, 8, 8])], {_LARGE, 8}),
+        (
+            [pa.array([_LARGE, _LARGE, 8]), pa.array([8.0, float("nan"), 9.5]), pa.array(["8", str(_LARGE)])],
+            {_LARGE, 8, 9.5},
+        ),
+    ],
+    ids=["beside nulls", "in files of other types"],
+)
+def test_a_large_number_is_one_person(tmp_path: Path, parts: list[pa.Array], people: set[float]) -> None:
     """Pandas makes floats of integers beside nulls, which above 2^53 are other numbers; and of 8.0, no 8."""
-    large = 2**53 + 1
     spec = spec_of(tmp_path, chunk_rows=2, max_invalid_share=0.9)
     (tmp_path / "people.csv").unlink()
     (tmp_path / "people.csv").mkdir()
-    for part, owners in enumerate(
-        [pa.array([large, large, large, None, 8, 8]), pa.array([8.0, float("nan"), 9.5]), pa.array(["8", str(large)])]
-    ):
+    for part, owners in enumerate(parts):
         rest = dict(zip(NAMES, map(list, zip(*made_up_people(len(owners)), strict=True)), strict=True))
         pq.write_table(pa.table({COLUMN: owners, **rest}), tmp_path / "people.csv" / f"{part}.parquet")
     with workspace_of(spec) as workspace:
-        assert clean(workspace, validate(workspace, ingest(workspace))).rows == len({large, 8, 9.5})
+        assert clean(workspace, validate(workspace, ingest(workspace))).rows == len(people)
 
 
 def test_the_records_of_all_chunks_are_compared(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 import stat
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from schemas.spec.release_spec import load_spec
-from tasks.data.fit import Fit, fit_of, write_examples
+from tasks.data.fit import Fit, fit_of, forget_examples, write_examples
 from tests.tasks.hand_made import INVALID, MISSING, OUT_OF_SCOPE, UNREADABLE, VALID, write_people
 
 ALL = [*VALID, *MISSING, *OUT_OF_SCOPE, *INVALID, *UNREADABLE]
@@ -39,3 +41,39 @@ def test_values_that_do_not_fit_go_to_the_vault_alone(tmp_path: Path) -> None:
     assert lines[0] == "column,finding,value,rows"
     assert "job,out of domain,pilot,1" in lines
     assert "age,not a number,old,1" in lines
+
+
+def test_a_code_without_a_group_is_out_of_the_domain_and_not_no_number(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text(
+        "from schemas.table import nominal, table\n"
+        "schema = table({'site': nominal([1, 2], by={'a': 1, 'b': 2}), 'n': nominal([1, 2])})\n"
+    )
+    (tmp_path / "t.csv").write_text("site,n\na,1\nc,x\nb,2\n")
+    (tmp_path / "t.yaml").write_text("name: t\ndataset: t.py\nsource: t.csv\nepsilon: 1\n")
+    found = fit_of(load_spec(tmp_path / "t.yaml"), tmp_path / "cache", tmp_path / "vault")
+    assert found.by_finding == {"site": {"out of domain": 1}, "n": {"not a number": 1}}
+    assert found.examples["site", "out of domain"] == {"c": 1}
+    assert found.valid == 2
+    assert +found.lost_by == {}, "neither column alone costs the row"
+
+
+def test_what_an_earlier_check_left_is_removed(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    place = write_examples(fit(tmp_path), vault, "people")
+    forget_examples(vault, "another")
+    assert place.exists()
+    forget_examples(vault, "people")
+    assert not place.exists()
+    forget_examples(vault, "people")
+
+
+def test_a_large_code_is_the_same_beside_nulls(tmp_path: Path) -> None:
+    code = 2**53 + 1
+    (tmp_path / "t.py").write_text(
+        "from schemas.table import nominal, numeric, table\n"
+        f"schema = table({{'code': nominal(['{code}', '7'], missing_as='none'), 'n': numeric(0, 9, missing_as=-1)}})\n"
+    )
+    pq.write_table(pa.table({"code": [code, None, 7], "n": [1, None, 2]}), tmp_path / "t.parquet")
+    (tmp_path / "t.yaml").write_text("name: t\ndataset: t.py\nsource: t.parquet\nepsilon: 1\n")
+    found = fit_of(load_spec(tmp_path / "t.yaml"), tmp_path / "cache", tmp_path / "vault")
+    assert (found.rows, found.valid) == (3, 3)

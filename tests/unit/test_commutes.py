@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.commutes import WORKED_OUT, Line, compare, made_up_state, rows, verdicts
 from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes, miles
 from deniable.foundation.errors import InvalidInput
 from reports.plots.commutes import draw_commutes, series_of_commutes
@@ -66,6 +67,28 @@ def test_the_example_is_a_spec_that_charges_one_destination(example: Path) -> No
     totals = spec.learner.model_dump()["totals"]
     assert sum(totals.values()) == spec.synthesis.records
     assert len((example.parent / "commuters.csv").read_text(encoding="utf-8").splitlines()) == 1 + sum(totals.values())
+
+
+def test_the_workers_of_a_real_state_are_a_spec_too(tmp_path: Path, shared: Path) -> None:
+    script = shutil.copy(ROOT / "examples" / "commuters" / "make_commuters.py", tmp_path)
+    subprocess.run([sys.executable, script], check=True, env={"DENIABLE_LODES": str(shared / "data/lodes_ri_2019")})
+    spec = load_spec(tmp_path / "commuters.yaml")
+    assert spec.synthesis.records == 406_052
+    assert spec.domain.cardinalities[1] == 241
+    assert spec.evaluation.commutes is not None
+
+
+def test_the_benchmarks_table_is_made_for_a_made_up_state_and_judged_by_its_biases() -> None:
+    state = made_up_state(12, 200, 10)
+    lines = {name: compare(state, np.arange(12), name, plan, coarse=coarse) for name, plan, coarse in rows(state)}
+    assert set(WORKED_OUT) < set(lines)
+    assert lines["pure, origins"].prior > 3 * lines["pure, areas"].prior > 0
+    assert lines["pure, areas"].prior > lines["theorem O, areas"].prior
+    assert lines["pure, origins"].bias > lines["theorem O, areas"].bias
+    assert lines["theorem O, areas"].text.startswith("theorem O, areas | ")
+    near = [Line(name, 0, 0, bias + 2, 0.6, 0, 0) for name, bias in WORKED_OUT.items()]
+    assert [holds for _, holds in verdicts(near)] == [True] * 7
+    assert not verdicts([Line("pure, areas", 0, 0, 7.0, 0.6, 0, 0)])[0][1]
 
 
 def test_places_must_be_of_all_values(example: Path) -> None:

@@ -11,16 +11,25 @@ from benchmarks.mechanisms import (
     COMPARED,
     DATA,
     DRAWN,
+    ITSELF,
     KEPT,
     LEFT_OUT,
     PAGE,
-    SHOWN,
+    README,
+    ROWS,
+    SCORES,
+    SHORT_ROWS,
+    SURVEYED,
     claim,
     described,
     drawn,
+    figures_of,
     page,
+    protected,
+    short,
     table,
 )
+from benchmarks.risk import risks
 from benchmarks.utility import Half
 from deniable.foundation.domain import Attribute, Domain
 from deniable.learners.registry import LEARNERS
@@ -51,24 +60,77 @@ def test_every_learner_spends_the_whole_budget_and_no_more(kind: str) -> None:
 
 def test_every_learner_is_compared_or_said_not_to_be() -> None:
     assert {"loglinear", "privbayes"} <= set(COMPARED) <= set(LEARNERS)
-    assert {*COMPARED, *(kind for kind, _ in DRAWN.values()), *LEFT_OUT} == set(LEARNERS)
+    assert {*COMPARED, *(row.kind for row in DRAWN.values()), *LEFT_OUT} == set(LEARNERS)
+    assert set(SHORT_ROWS) < set(ROWS)
     text = page(PAGE.read_text(encoding="utf-8"), {})
     assert all(f"`{kind}`" in text for kind in LEFT_OUT)
+
+
+def halves(rows: int = 2000) -> Half:
+    """Two halves of one population in which attributes depend on each other, so that few records are alike."""
+    people = np.random.Generator(np.random.PCG64(7)).integers(0, 8, (2 * rows, 6))
+    domain = Domain(
+        tuple(Attribute(name, tuple(range(8)), "nominal", tuple(range(8))) for name in "abcdef"), target="a"
+    )
+    codes = pd.DataFrame(people, columns=list("abcdef"))
+    meta = {"columns": {name: {"size": 8} for name in "abcdef"}}
+    return Half(meta, domain, codes[:rows].reset_index(drop=True), codes[rows:].reset_index(drop=True))
+
+
+def scores(*_: object, **__: object) -> dict[str, float]:
+    """Scores of no tool."""
+    return dict.fromkeys(SCORES, 0.5)
 
 
 @pytest.mark.parametrize("row", DRAWN)
 def test_the_draws_of_a_table_share_the_whole_budget(row: str) -> None:
     rows = pd.DataFrame(PUBLIC, columns=DOMAIN.names)
-    found = drawn(row, Half({}, DOMAIN, rows, rows), lambda *_, **__: dict.fromkeys(SHOWN, 0.5), 1)
+    found = drawn(row, Half({}, DOMAIN, rows, rows), scores, 1)
+    if DRAWN[row].kind == "diverse":
+        assert (found["epsilon"], claim(found), protected(row)) == (None, "none", "none")
+        return
     assert 0.98 < found["epsilon"] <= float(BUDGET.epsilon)
     assert claim(found).startswith("ε = ")
+    assert protected(row) == "add/remove"
 
 
-def test_the_page_has_the_figures_that_were_kept() -> None:
+def test_a_survey_claims_the_whole_budget_and_estimates_single_attributes_alone() -> None:
+    half = halves()
+    found = figures_of(SURVEYED, half, scores, 2)
+    assert found is not None
+    assert 0.98 < found["epsilon"] <= float(BUDGET.epsilon)
+    assert list(found["figures"]) == ["tvd1"]
+    # Even shares are near to those of the population; shares of one person in eight with noise are not.
+    assert 0.02 < found["figures"]["tvd1"][0] < 0.7
+    assert protected(SURVEYED).startswith("local")
+
+
+def test_risks_find_copies_and_nothing_in_what_reads_no_record() -> None:
+    half = halves()
+    everything, nothing = figures_of(ITSELF, half, scores, 1), figures_of("uniform", half, scores, 1)
+    assert everything is not None
+    assert nothing is not None
+    assert everything["figures"]["nearer"][0] > 0.98
+    assert everything["figures"]["guessed"][0] > 0.8
+    # Six standard deviations of 2,000 records, a probability of 2e-9 of a false alarm.
+    assert abs(nothing["figures"]["nearer"][0] - 0.5) < 6 * 0.5 / 2000**0.5
+    assert abs(nothing["figures"]["guessed"][0]) < 6 * (2 * 0.25 / 2000) ** 0.5
+    # Whoever is of the other half is not disclosed.
+    other = risks(half, half.holdout.to_numpy())
+    assert other["nearer"] < 0.02
+    assert other["guessed"] < -0.8
+    # One copy in ten is found as well.
+    mixed = half.holdout.to_numpy().copy()
+    mixed[::10] = half.train.to_numpy()[::10]
+    assert risks(half, mixed)["nearer"] - other["nearer"] == pytest.approx(0.1, abs=0.02)
+
+
+def test_the_pages_have_the_figures_that_were_kept() -> None:
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     assert set(kept) <= set(DATA)
-    written = PAGE.read_text(encoding="utf-8")
-    assert page(written, kept) == written
+    for path, made in ((PAGE, page), (README, short)):
+        written = path.read_text(encoding="utf-8")
+        assert made(written, kept) == written
 
 
 def test_a_table_has_a_row_for_each_learner_the_nearest_pairs_first() -> None:
@@ -78,5 +140,7 @@ def test_a_table_has_a_row_for_each_learner_the_nearest_pairs_first() -> None:
     rows = table({"uniform": {**own, "figures": far}, "cfs": {**own, "figures": near}}).splitlines()
     assert [row.split("|")[1].strip() for row in rows[2:]] == ["`cfs`", "`uniform`"]
     assert ".0300 (.0010)" in rows[2]
+    assert "| add/remove |" in rows[2]
+    assert "| any tables |" in rows[3]
     with pytest.raises(ValueError, match="must have the lines"):
         page("# A page", {})

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import confidentiality_map as command
-from benchmarks.confidentiality_map import RECORDS, SPEC, WAYS, Table
+from benchmarks.confidentiality_map import RECORDS, SPEC, TOLERANCE, WAYS, WORKED_OUT, Table, verdicts
 from deniable.foundation.domain import Attribute, Domain
 from reports.figures.confidentiality_map import DISTANCES, ConfidentialityMap, MapPoint, as_csv
 from reports.pages.confidentiality_map import render_map
@@ -62,6 +62,26 @@ def test_every_curve_has_its_points_at_their_totals(out: Path) -> None:
     assert by_curve["bootstrap"]["epsilon_total"] == by_curve["bootstrap"]["epsilon_per_record"] == ""
     far, near = (float(point["conditional"]) for point in points if point["curve"] == "PMI")
     assert near < far / 2, "records of a large epsilon are nearer to the table"
+
+
+def test_the_command_judges_order_and_ends_of_the_curves() -> None:
+    def points(off: float, records: int = RECORDS) -> list[MapPoint]:
+        return [
+            MapPoint(
+                curve, total=1.0, records=records, distances=(right + off,) * 4, spreads=(0.0,) * 4, per_record=eps
+            )
+            for (curve, eps), right in WORKED_OUT.items()
+        ]
+
+    assert [holds for _, holds in verdicts(points(0.9 * TOLERANCE))] == [True] * 8
+    assert [holds for _, holds in verdicts(points(-1.1 * TOLERANCE))] == [False] * 7 + [True]
+    swapped = [points(0)[1], points(0)[0], *points(0)[2:]]
+    swapped[0], swapped[1] = (
+        MapPoint(one.curve, total=1.0, records=RECORDS, distances=other.distances, spreads=(0.0,) * 4, per_record=1.0)
+        for one, other in ((swapped[0], swapped[1]), (swapped[1], swapped[0]))
+    )
+    assert not verdicts(swapped)[-1][1]
+    assert verdicts(points(0, records=40)) == []
 
 
 def test_the_page_names_every_curve_and_loads_nothing(out: Path) -> None:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -135,6 +135,11 @@ REFUSALS = {
     "a mean of names": (["mean", "sex"], "sex must be numeric for this, and is nominal"),
     "a level": (["count", "--level", "1.5"], "the level must be in (0.5, 0.9999), got 1.5; give one such as 0.95."),
     "a design effect": (["count", "--deff", "-1"], "the design effect must be between 0.1 and 100, got -1."),
+    "a design effect of the table": (["share", "sex=f", "--deff", "2"], "must be of intervals for the population"),
+    "a design effect of a census": (
+        ["share", "sex=f", "--estimand", "population", "--sampling", "census", "--deff", "2"],
+        "a census has no design effect, because its rows are no sample; leave it out.",
+    ),
     "an unknown sampling": (
         ["share", "sex=f", "--estimand", "population"],
         "the release does not state how its rows were sampled",
@@ -301,24 +306,6 @@ def test_the_model_does_not_claim_a_sample_that_nobody_states(apart: Inference) 
     assert found.condition.endswith("you state that the rows are a simple random sample.")
 
 
-def test_an_attribute_of_very_many_values_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.inference.system._MOST_VALUES", 5)
-    found = Inference(measured(people(1, 5000)))
-    assert found.share("sex=f").grade == "measured"
-    asks: tuple[Callable[[], Any], ...] = (
-        lambda: found.count("age=18"),
-        lambda: found.mean("age"),
-        lambda: quantile(found, "age"),
-        lambda: table(found, ["age"]),
-        lambda: table(found, ["sex", "age"], "share"),
-        lambda: compare(found, "sex=f", "age"),
-        lambda: regress(found, "sex=f", ["age"]),
-    )
-    for ask in asks:
-        with pytest.raises(InvalidInput, match="attributes of at most 5 values, got age with 6; its noisy counts are"):
-            ask()
-
-
 def test_records_that_are_no_text_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_of(tmp_path / "release", measured=measured(people(1, 5000), EVERYTHING[:3]).document())
     for content in (b"\xff\n", b"age,sex,income\n" + b"x" * 200_000 + b"\n"):
@@ -326,3 +313,60 @@ def test_records_that_are_no_text_are_refused(tmp_path: Path, capsys: pytest.Cap
         asked = ["ratio", "sex=f & income=low", "sex=m & income=low", "--grade", "model"]
         assert main(["infer", str(folder), *asked]) == 2
         assert "synthetic.csv must have only values of the public domain" in capsys.readouterr().err
+
+
+def test_what_has_no_standard_deviation_states_none(
+    release: Path, tmp_path: Path, apart: Inference, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["infer", str(release), "quantile", "age", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["noise_sd"], found["sampling_sd"]) == (None, None)
+    assert main(["infer", str(release), "quantile", "age", "--csv", str(tmp_path / "median.csv")]) == 0
+    with (tmp_path / "median.csv").open(newline="") as text:
+        [row] = csv.DictReader(text)
+    assert (row["noise_sd"], row["sampling_sd"], row["grade"]) == ("", "", "measured")
+    bounded = apart.share("income=>50K & sex=f")
+    assert (bounded.grade, bounded.document()["noise_sd"]) == ("bounded", None)
+    assert not any(line.startswith("  sd") for line in lines_of(bounded))
+
+
+def test_a_normal_error_of_sampling_is_named_as_a_condition(apart: Inference) -> None:
+    population = Asked(estimand="population", sampling="simple random")
+    said = "the error of sampling is taken as normal"
+    assert said in apart.mean("age").condition
+    assert said in apart.mean("age", asked=population).condition
+    assert said in compare(apart, "age=18..19", "sex", asked=population).answers[-1].condition
+    assert said not in apart.share("sex=f", asked=population).condition, "it is binomial"
+    assert said not in Inference(apart.measured, probability=Fraction(1)).mean("age").condition, "there is none"
+
+
+def test_differences_that_were_not_measured_have_intervals_that_hold_together(
+    apart: Inference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[float] = []
+    share = Inference.share
+
+    def noted(own: Inference, what: str, given: str, how: Asked) -> Any:
+        levels.append(how.level)
+        return share(own, what, given, how)
+
+    monkeypatch.setattr(Inference, "share", noted)
+    compare(apart, "sex=f", "income", asked=Asked(level=0.9))
+    assert levels == [0.9] * 3 + [0.95] * 3, "the first group's interval is worked out once"
+    with pytest.raises(Refused, match=r"must be at most 0\.9996, got 0\.9998; ask for less"):
+        compare(apart, "sex=f", "income", asked=Asked(level=0.9998))
+    assert compare(apart, "sex=f", "income", asked=Asked(level=0.9996)).answers[-1].grade == "bounded"
+
+
+def test_small_shares_of_a_table_are_exact_as_those_that_are_asked_one_by_one() -> None:
+    quiet = Inference(measured(people(1, 150), amount=Fraction(4)))
+    population = Asked(estimand="population", sampling="simple random")
+    cells = table(quiet, ["age", "income"], "share", population)
+    small = 0
+    for (age, income), own in zip(cells.cells, cells.answers, strict=True):
+        alone = quiet.share(f"age={age} & income={income}", asked=population)
+        assert own.interval is not None
+        assert alone.interval is not None
+        assert (own.interval.low, own.interval.high) == pytest.approx((alone.interval.low, alone.interval.high))
+        small += own.estimate * quiet.records <= 30
+    assert small >= 4

@@ -13,8 +13,12 @@ import pytest
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.inference.answers import Asked
+from deniable.inference.estimation import Inference
+from deniable.inference.laws import ErrorLaw
 from deniable.inference.queries import Query
 from deniable.inference.system import MeasuredSystem, NotMeasured
+from deniable.measurements import consistency
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
 from tests.extent import drawn
@@ -93,6 +97,12 @@ def test_the_closed_form_is_explicit_least_squares_on_random_systems(law: str) -
             assert sum((table.values * own).sum() for table, own in weights) == pytest.approx(estimate, rel=1e-8)
             assert sum((table.variance * own**2).sum() for table, own in weights) == pytest.approx(variance, rel=1e-8)
             assert sum(system.sources(functional).values()) == pytest.approx(1)
+            for names, part in system.sources(functional).items():
+                own = sum((t.variance * w**2).sum() for t, w in weights if found.domain.subset(names) == t.attributes)
+                assert own == pytest.approx(part * variance, rel=1e-7, abs=1e-9 * variance)
+            error = ErrorLaw.of(weights)
+            assert error.variance == pytest.approx(variance, rel=1e-8)
+            assert ErrorLaw.has_lattice(system.each_weights(functional), 0.0, variance) == (error.step > 0)
             answered += 1
     assert min(answered, refused) > len(SYSTEM_SEEDS) / 2, "both kinds of queries occur"
 
@@ -192,14 +202,34 @@ def test_the_vectors(shared: Path) -> None:
     assert (system.is_measured((0, 1)), system.is_measured((0, 2))) == (known["in_span_ab"], known["in_span_ac"])
 
 
-def test_a_question_and_all_tables_of_pairs_take_little_work() -> None:
-    """Work is counted, not timed: no table is looked at for a question, and each component of a pair once."""
-    system = MeasuredSystem(measured(people(1, 500)))
-    assert system._latest is None
-    functional = system.functional(Query.product({0: np.asarray([1.0, 1, 0, 0, 0, 0]), 1: np.asarray([1.0, 0])}))
-    system.value(functional), system.variance(functional)
-    assert system._latest is None, "weights are worked out for laws and sources alone"
-    assert len(functional) == 4
+def test_a_question_takes_little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is counted, not timed: no table is looked at for an estimate with its variance, and one for its interval."""
+    inference = Inference(measured(people(1, 500), amount=Fraction(9)), probability=Fraction(1))
+    looked: list[int] = []
+    weights = consistency._Information.weights
+    monkeypatch.setattr(
+        consistency._Information, "weights", lambda self, of: looked.append(len(self.attributes)) or weights(self, of)
+    )
+    functional = inference.functional(Query.product({0: np.asarray([1.0, 1, 0, 0, 0, 0]), 1: np.asarray([1.0, 0])}))
+    inference.system.value(functional), inference.system.variance(functional)
+    assert (len(functional), looked) == (4, [])
+    assert inference.share("age=18..19 & sex=f", asked=Asked(estimand="population", sampling="simple random")).interval
+    assert looked == [], "noise and sampling together are normal"
+    assert inference.count("age=18..19 & sex=f").interval
+    assert looked == [2], "that noise is on no lattice is seen in the first table"
+
+
+def test_one_count_alone_is_on_a_lattice_and_has_the_exact_law_of_its_noise() -> None:
+    income = people(1, 500)
+    alone = Inference(measured(income, (((2,), (2,)),), amount=Fraction(1, 4)), probability=Fraction(1))
+    functional = alone.functional(Query.product({2: np.asarray([1.0, 0, 0])}))
+    assert alone.has_lattice(functional)
+    assert alone.law(functional).step == 1
+    assert alone.reach(functional, 0.95) == 1, "a normal number of this variance would reach 0.98"
+    values = Inference(measured(income, (((0,), (0,)), ((0, 1), ())), amount=Fraction(1, 4)), probability=Fraction(1))
+    single = values.functional(Query.product({0: np.eye(6)[2] - np.eye(6)[3]}))
+    assert values.has_lattice(single), "two values of one bucket, from the table of one attribute alone"
+    assert values.law(single).step == 1
 
 
 def test_an_attribute_of_very_many_values_is_summed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,5 +248,7 @@ def test_an_attribute_of_very_many_values_is_summed_over(monkeypatch: pytest.Mon
     in_pair = float(pair.values.sum())
     total = share * float(alone.values.sum()) + (1 - share) * in_pair
     assert system.value(functional) == pytest.approx(float(pair.values[:, 0].sum()) + (total - in_pair) / 3)
-    with pytest.raises(InvalidInput, match="must be about attributes of at most 4 values, got a0 with 5"):
-        system.functional(Query.product({0: np.arange(5.0)}))
+    # By itself it is divided, by both tables that have its values.
+    own = system.functional(Query.product({0: np.arange(5.0)}))
+    assert {table.attributes for table, _ in system.weights(own)} == {(0,), (0, 1)}
+    assert sum((table.values * each).sum() for table, each in system.weights(own)) == pytest.approx(system.value(own))

@@ -52,6 +52,27 @@ def test_a_refusal_carries_what_is_asked_and_what_is_left() -> None:
     assert (refusal.value.dataset, refusal.value.cap) == ("people", "lifetime")
 
 
+def test_a_refusal_of_candidates_says_how_the_policy_counts_them_and_what_counts_one_attempt() -> None:
+    tested = candidates(Claim(cost=cost(20, "1e-6"), accountant="a"), Claim(cost=cost(1, "1e-9"), accountant="b"))
+    with pytest.raises(BudgetExceeded) as refusal:
+        books(policy(3)).require_room([tested], TIME)
+    assert "whatever a spec's budget says (python -m flows ledger policy people " in str(refusal.value)
+    assert "--seed-cost per_record counts one attempt, a measure of use and no guarantee)." in str(refusal.value)
+    books(policy(3, seed_cost="per_record")).require_room([tested], TIME)
+    with pytest.raises(BudgetExceeded) as other:
+        books(policy("0.1", seed_cost="per_record")).require_room([tested], TIME)
+    assert "whatever a spec's budget says" not in str(other.value)
+
+
+def test_a_part_of_the_rows_does_not_let_a_step_without_privacy_into_a_ledger_that_promises_some() -> None:
+    """Read with probability 1/2, it costs a delta of 1/2, which the cap of 3/4 would have room for."""
+    step = charge(0, 1, probability=Fraction(1, 2), part="parameters")
+    with pytest.raises(BudgetExceeded, match=r"must permit by a cap of delta 1, got 0\.75; nothing was charged"):
+        books(policy(3, "0.75")).require_room([step], TIME)
+    books(policy(3, "1")).require_room([step], TIME)
+    books(policy(3, "0.75")).require_room([charge(0, "0.999", probability=Fraction(1, 2), part="parameters")], TIME)
+
+
 def test_each_calendar_period_has_a_cap_of_its_own() -> None:
     kept = books(policy(3, period=yearly(1)), asks("0.7"))
     with pytest.raises(BudgetExceeded, match=r"of its cap for 2026 \(epsilon 1, delta 1e-5\) only epsilon 0.3"):

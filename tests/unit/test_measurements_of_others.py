@@ -140,6 +140,7 @@ def test_the_command_writes_a_new_folder_and_refuses_an_old_one(
     assert main(["infer", str(out), "mean", "age"]) == UNREADABLE
     for text, records, said in (
         ("{", "10", "must be JSON"),
+        ('{"format": "others/1", "format": "others/2"}', "10", "must be unambiguous JSON"),
         ("[]", "10", "JSON object"),
         ("{}", "0", "number of records"),
     ):

@@ -20,6 +20,7 @@ from deniable.inference.others.responses import SurveyInference, binomial_interv
 from deniable.inference.others.sets import ReleasedSetsInference
 from deniable.local.designs import Design
 from deniable.local.survey import Question, Survey
+from deniable.other_releases import _kept
 from tests.extent import drawn
 
 FALSE_ALARM = 1e-9
@@ -222,7 +223,12 @@ def test_counts_of_prefixes_cover_and_absent_ones_are_below_the_threshold() -> N
         (lambda sets: sets.share("town=a", "sex=f", Asked()), "of all records"),
         (lambda sets: sets.share("town=a|b|c", "", Asked()), "leave records out"),
         (lambda sets: sets.share("town=a", "", Asked(estimand="population")), "simple random sample"),
-        (lambda sets: sets.share("town=a", "", Asked(design_effect=2)), "design effect"),
+        (
+            lambda sets: sets.share(
+                "town=a", "", Asked(estimand="population", sampling="simple random", design_effect=2)
+            ),
+            "design effect",
+        ),
         (lambda sets: sets.count("town=a", Asked()), "shares of all records, not counts"),
     ],
 )
@@ -232,3 +238,9 @@ def test_what_cannot_be_inferred_is_refused_in_a_sentence(ask: Callable[[OtherRe
         ask(sets_of(draw, np.full(6, 20)))
     with pytest.raises(Refused, match="--people"):
         sets_of(draw, np.full(6, 20), None).share("town=a", "", Asked())
+
+
+def test_a_record_without_a_split_does_not_say_how_many_rows_there_were() -> None:
+    assert _kept({"split": {"shared": "4/5"}}) == 0.8
+    with pytest.raises(Refused, match="must state the split for estimates, and has none"):
+        _kept({})

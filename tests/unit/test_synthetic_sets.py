@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.synthetic_sets import PRIOR, coverage, print_verdict
 from deniable.__main__ import HOLDS, UNREADABLE, main
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
@@ -120,6 +121,25 @@ def test_intervals_cover_with_about_their_level_summed_over_everything(share: fl
             known[each] = 0.025 <= found.distribution(share) <= 0.975
         covers += probability * known[each]
     assert 0.93 <= covers <= 0.995
+
+
+@pytest.mark.parametrize("share", [PRIOR, 0.25])
+def test_the_benchmarks_coverage_is_as_stated_and_that_of_the_rule_is_not(share: float | None) -> None:
+    """A hundred surveys whose sets the urns of the product draw; six standard errors, a false alarm of 2e-9."""
+    star, covers, half = coverage(share, Fraction(2), 5, 100)
+    assert abs(covers - 0.96) < 6 * (0.96 * 0.04 / 100) ** 0.5
+    assert 0.1 < half < 0.4
+    if share is not None:
+        assert star is not None
+        assert star < covers
+
+
+def test_the_benchmark_says_which_coverage_is_beyond_the_stated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert print_verdict({"prior | 1 | 1 | own": 0.95, "0.5 | 1 | 10 | own": 0.996}, 1000)
+    assert "beyond 0.93 to 0.99:\n0.5 | 1 | 10 | own | 0.996" in capsys.readouterr().out
+    assert not print_verdict({"prior | 1 | 1 | own": 0.88, "0.5 | 1 | 10 | own": 0.95}, 1000)
+    assert "none" in capsys.readouterr().out
+    assert not print_verdict({"prior | 1 | 1 | own": 1.0, "0.5 | 1 | 10 | own": 0.95}, 100_000)
 
 
 def test_moments_are_those_of_the_tables() -> None:

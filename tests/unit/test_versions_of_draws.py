@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import pytest
 
+from deniable.discovery.answering import answers as discovered
+from deniable.discovery.plan import DiscoveryPlan
+from deniable.discovery.plan import asked as questions_about
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey, Words, WordStream
 from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
@@ -39,6 +43,7 @@ PINNED: dict[str, str] = {
     "learn_parameters/1": "c9d9c955ac865eaebc5ec1c2721e6d906733f44b4638669ba1e35238b10ff4be",
     "learn_loglinear/2": "b2287012502d773628a99fb6691a91408a5b448e4561d73e97006be1d072b5d8",
     "learn_loglinear/3": "c7c92f24c1883786119434a06883f61861093828bb7cd6c77d8c72780b304b59",
+    "discover/1": "23d29a35efce88238910e61a59058706701eca2a6b405bbc6b5a0fc6e827f047",
     "noise_seeds/1": "5cc6c68abdb3041ca7ea33843b68acbc64a4965838ad66ab39cfffac7dc368cb",
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
@@ -373,6 +378,13 @@ def sets_drawn() -> str:
     return drawn_from_urns(FLOWS, commuters(), asked, asked | {"shared": True})
 
 
+def schema_discovered() -> str:
+    plan = DiscoveryPlan(questions=questions_about(["a"], ["b"]), epsilon=Fraction(1, 2), delta=Fraction(1, 10**6))
+    counts = {"a": {f"v{number:02d}": number**2 for number in range(30)}, "b": {"1.5": 400, "-3": 90, "no": 7}}
+    open_stream = partial(KEY.stream, step=stream_name("discover", "discover"), inputs="a table")
+    return canonical(discovered(plan, counts, open_stream).document())
+
+
 PUBLIC_TABLES = {
     "public_file": "public.csv",
     "sha256": "0" * 64,
@@ -396,6 +408,7 @@ DRAWINGS: dict[str, Callable[[], str]] = {
     "learn_structure": graph_learnt,
     "learn_parameters": probabilities_learnt,
     "learn_loglinear": network_learnt,
+    "discover": schema_discovered,
     "noise_seeds": histogram_noised,
     "synthesize": candidates_tested,
     "draw_records": records_drawn,

@@ -102,16 +102,24 @@ class CandidateQueries:
         known = [CandidateQuery(triple) for triple in sorted(triples) if {*combinations(triple, A_PAIR)} <= pairs]
         return [question for question in known if self.entries(question) <= _LARGEST_TRIPLE]
 
-    def may_follow(self, question: CandidateQuery, asked: Sequence[CandidateQuery]) -> bool:
-        """Whether a table may be measured after others: triples are limited in number, and no guide has a guide."""
-        if question in asked:
-            return False
-        if question.guided >= 0:
-            with_guide = {other.guided for other in asked if other.guided >= 0}
-            guides = {other.guide for other in asked if other.guided >= 0}
-            return question.guided not in with_guide | guides and question.guide not in with_guide
-        triples = sum(len(other.attributes) > A_PAIR for other in asked)
-        return len(question.attributes) == A_PAIR or triples < self.most_triples
+    def may_follow(self, candidates: Sequence[CandidateQuery], asked: Sequence[CandidateQuery]) -> list[CandidateQuery]:
+        """The tables that may be measured after others, in order: triples are limited in number, no guide has a guide.
+
+        Args:
+            candidates: the tables.
+            asked: those that are measured before.
+        """
+        before = set(asked)
+        guided = {each.guided for each in asked if each.guided >= 0}
+        guides = {each.guide for each in asked if each.guided >= 0}
+        full = sum(len(each.attributes) > A_PAIR for each in asked) >= self.most_triples
+        return [
+            each
+            for each in candidates
+            if (each.guided < 0 or (each.guided not in guided | guides and each.guide not in guided))
+            if not full or len(each.attributes) == A_PAIR
+            if each not in before
+        ]
 
     def expected(self, question: CandidateQuery, counts: Cells) -> Cells:
         """Expected counts of a table, given the expected counts over buckets."""

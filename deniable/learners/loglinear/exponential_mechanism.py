@@ -42,7 +42,8 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream
     best = max(scores)
     rate = epsilon / (2 * sensitivity)
     bound = rate * _LOG2_E
-    levels = [min(_DEEPEST, (best - score) * bound.numerator // bound.denominator) for score in scores]
+    up, down = bound.numerator, bound.denominator
+    levels = [min(_DEEPEST, (best - score) * up // down) for score in scores]
     weights = [1 << (_DEEPEST - level) for level in levels]
     total = sum(weights)
     while True:

@@ -375,13 +375,9 @@ class _Tables:
         scores = {each: score(answers[each], expected[each], unit) for each in asked}
         chosen: list[CandidateQuery] = []
         if finer:
-            chosen += self._chosen(finer, chosen, scores, otherwise=round(_RECODING * glued.total))
+            chosen += self._chosen(finer, 1, chosen, scores, otherwise=round(_RECODING * glued.total))
             picks -= 1
-        for _ in range(picks):
-            more = self._chosen(candidates, chosen, scores, otherwise=0)
-            if not more:
-                break
-            chosen += more
+        chosen += self._chosen(candidates, picks, chosen, scores, otherwise=0)
         if chosen:
             self._measure(chosen, answers, available, expected)
             self.reasons.extend("extra" for each in chosen if each.guided < 0)
@@ -390,20 +386,32 @@ class _Tables:
         """Tables of values within buckets for pairs in which one attribute nearly determines the other."""
         tied = sorted(pair for pair, distance in distances(self.found, glued).items() if distance > _TIED)
         before = [asked for asked, _ in self.by_values]
-        return [asked for asked in self._questions.values_within(tied) if self._questions.may_follow(asked, before)]
+        return self._questions.may_follow(self._questions.values_within(tied), before)
 
     def _chosen(
         self,
         candidates: Sequence[CandidateQuery],
+        picks: int,
         chosen: Sequence[CandidateQuery],
         scores: Mapping[CandidateQuery, int],
         otherwise: int,
     ) -> list[CandidateQuery]:
-        """Choose one table by its score, or none, which has a score too."""
+        """Choose tables one after the other by their scores, until none is chosen, which has a score too."""
         before = [*(asked for asked, _ in self.by_values), *chosen]
-        left = [asked for asked in candidates if self._questions.may_follow(asked, before)]
-        number = self._choose("extra", [otherwise, *(scores[asked] for asked in left)]) if left else 0
-        return [left[number - 1]] if number else []
+        left = self._questions.may_follow(candidates, before)
+        of_left = [scores[asked] for asked in left]
+        found: list[CandidateQuery] = []
+        while left and len(found) < picks:
+            number = self._choose("extra", [otherwise, *of_left])
+            if not number:
+                break
+            found.append(left.pop(number - 1))
+            of_left.pop(number - 1)
+            if found[-1].guided >= 0 or len(found[-1].attributes) > A_PAIR:
+                # Only then may others be ruled out.
+                left = self._questions.may_follow(left, [*before, *found])
+                of_left = [scores[asked] for asked in left]
+        return found
 
     def _choose(self, purpose: str, scores: Sequence[int]) -> int:
         """Make a choice, and record it."""

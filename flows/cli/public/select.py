@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +19,7 @@ from deniable.foundation.tables import Tally
 from deniable.learners.registry import derived_from_public
 from flows.cli.subcommands import Subcommands
 from schemas.spec.release_spec import ReleaseSpec, load_spec
-from tasks.data.public_rows import counted_publicly, digest_of
+from tasks.data.public_rows import SourceRecords, counted_publicly, digest_of
 
 T = TypeVar("T", bound=Tally)
 
@@ -77,7 +78,12 @@ class _Rows:
 
     def count(self, empty: Callable[[], T], _: str) -> T:
         """Count all valid rows; see `deniable.mechanisms.Counter`."""
-        return counted_publicly(self.spec, self.path, empty, self.cache)
+        return counted_publicly(self.spec, self.path, empty, self.cache, self._source)
+
+    @cached_property
+    def _source(self) -> SourceRecords:
+        """The source's records, which are read once however often public rows are counted."""
+        return SourceRecords(self.spec, self.cache)
 
     def advance(self, amount: int) -> None:
         """Counting public rows is not shown."""

@@ -1,21 +1,22 @@
-"""The commands on schemas: `python -m flows schema draft CODEBOOK`, `python -m flows schema check SPEC`.
+"""The commands on schemas: `python -m flows schema draft CODEBOOK`, `schema check SPEC`, `schema discover SPEC`.
 
 A draft is made from a codebook, which is public; at most the column names of the confidential table are compared with
-it. A check reads the table; what it prints is internal.
+it. A check reads the table; what it prints is internal. A discovery has a module of its own (discover).
 """
 
 import argparse
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deniable.console import show
 from deniable.foundation.errors import InvalidInput
 from flows.cli.spinner import at_work
 from flows.cli.subcommands import Subcommands
+from flows.cli.tables.discover import add_discover_command, run_discover_command
 
 if TYPE_CHECKING:
     from schemas.codebooks.codebook import Codebook
@@ -72,6 +73,7 @@ def add_schema_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
         "schema. Examples go to the vault.",
     )
     check.add_argument("spec", type=Path, metavar="SPEC", help="a release spec")
+    add_discover_command(commands, parents)
 
 
 def run_schema_command(asked: argparse.Namespace, state: Path) -> int:
@@ -82,11 +84,13 @@ def run_schema_command(asked: argparse.Namespace, state: Path) -> int:
         state: the state folder.
 
     Returns:
-        0; 1 if a release of the checked table would be refused.
+        0; 1 if a release of the checked table, or a planned discovery, would be refused.
 
     Raises:
         InvalidInput: the codebook, the spec or the source is at fault.
     """
+    if asked.schema_command == "discover":
+        return run_discover_command(asked, state)
     return _check(asked, state) if asked.schema_command == "check" else _draft(asked)
 
 
@@ -106,8 +110,11 @@ def _draft(asked: argparse.Namespace) -> int:
     require_other(asked.codebooks, Path(source))
     if asked.columns and is_file(asked.columns):
         require_other([Path(asked.columns)], Path(source), what="list of names")
+    # Where the table is not known, any file may be it, and nothing that it says is shown.
+    quoting = asked.source is not None or Path(source).exists()
     codebook = read_codebooks(asked.codebooks, asked.format)
-    draft = draft_of(codebook, " and ".join(map(str, asked.codebooks)), wanted_columns(asked.columns))
+    what = " and ".join(map(str, asked.codebooks))
+    draft = draft_of(codebook, what, wanted_columns(asked.columns), quoting=quoting)
     files = write_draft(
         draft,
         name=name,
@@ -118,8 +125,9 @@ def _draft(asked: argparse.Namespace) -> int:
         title=asked.title,
         person=draft.person,
         replace=asked.replace,
+        quoting=quoting,
     )
-    _say(*_drafted(draft, files))
+    _say(*_drafted(draft, files, quoting=quoting))
     if asked.check_header:
         _say(*header_lines(codebook, draft, Path(source)))
     else:
@@ -215,6 +223,7 @@ def write_draft(
     title: str = "",
     person: str | None = None,
     replace: bool = False,
+    quoting: bool = True,
 ) -> tuple[Path, Path]:
     """Write the schema and the spec of a draft, and load both.
 
@@ -228,6 +237,7 @@ def write_draft(
         title: what it is.
         person: name of the identifier of a person, if people may have several records.
         replace: whether files that are there may be replaced.
+        quoting: whether messages may quote the codebook.
 
     Returns:
         The two files.
@@ -240,8 +250,9 @@ def write_draft(
 
     if not draft.attributes:
         reasons = "; ".join(f"{each.name}: {each.reason}" for each in draft.left_out[:3])
+        shown = f" ({reasons})" if quoting else ""
         raise InvalidInput(
-            f"a schema must have an attribute, and of this codebook none could be described ({reasons}); complete it "
+            f"a schema must have an attribute, and of this codebook none could be described{shown}; complete it "
             f"by a second codebook in CSV with the columns variable, type and values."
         )
     files = folder / f"{name}.py", folder / f"{name}.yaml"
@@ -266,6 +277,12 @@ def write_draft(
         for path, content in zip(files, before, strict=True):
             with suppress(OSError):
                 path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
+        if isinstance(error, InvalidInput) and not quoting:
+            msg = (
+                f"a draft must load, and that of {' and '.join(sources)} does not; why is not shown, because the file "
+                "may be the table itself: say where the table is by --source PATH."
+            )
+            raise InvalidInput(msg) from None
         if isinstance(error, OSError):
             msg = f"the folder of a draft must be writable, got {folder}: {error.strerror}; name another."
             raise InvalidInput(msg) from None
@@ -273,13 +290,18 @@ def write_draft(
     return files
 
 
-def _drafted(draft: "Draft", files: tuple[Path, Path]) -> Iterator[str]:
+def _drafted(draft: "Draft", files: tuple[Path, Path], *, quoting: bool) -> Iterator[str]:
     from schemas.codebooks.drafting import described_in_words  # noqa: PLC0415 - as above
 
     counted = ", ".join(f"{count} {form}" for form, count in described_in_words(draft).items())
     yield f"{files[0]}: {counted_as(len(draft.columns), 'column')} ({counted})"
     yield f"{files[1]}: what is to be released; everything else has a default, which the plan prints"
     remarks = [column for column in draft.columns if column.remark]
+    if not quoting:
+        left_out = counted_as(len(draft.left_out), "variable")
+        yield f"{files[0]} has {counted_as(len(remarks), 'remark')}, and lists {left_out} that were left out;"
+        yield "say where the table is by --source PATH to see them here"
+        return
     if remarks:
         yield "To look at:"
         yield from (f"  {column.name}: {column.remark}" for column in remarks)
@@ -288,6 +310,11 @@ def _drafted(draft: "Draft", files: tuple[Path, Path]) -> Iterator[str]:
         yield from (f"  {each.name}: {each.reason}" for each in draft.left_out[:_MOST_SHOWN])
         if len(draft.left_out) > _MOST_SHOWN:
             yield f"  and {len(draft.left_out) - _MOST_SHOWN:,} more, which {files[0]} lists"
+    if draft.open_categories or draft.open_numbers:
+        yield (
+            f"Their values and ranges can be proposed by `python -m flows schema discover {files[1]}`, at a cost of "
+            "its own: see --help."
+        )
 
 
 def counted_as(count: int, noun: str) -> str:
@@ -329,8 +356,9 @@ def _check(asked: argparse.Namespace, state: Path) -> int:
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - as above
 
     spec = load_spec(asked.spec)
-    from tasks.data.fit import fit_of, write_examples  # noqa: PLC0415 - imports pandas
+    from tasks.data.fit import fit_of, forget_examples, write_examples  # noqa: PLC0415 - imports pandas
 
+    forget_examples(state / "vault", spec.name)
     with at_work("Reading the table"):
         fit = fit_of(spec, state / "cache", state / "vault")
     _say(*fit_lines(spec, fit))
@@ -408,4 +436,4 @@ def _table(found: dict[str, dict[str, int]], fit: "Fit") -> Iterator[str]:
 
 
 def _say(*lines: str) -> None:
-    print(*lines, sep="\n", file=sys.stdout)  # noqa: T201 - this is the command line
+    show(lines)

@@ -5,8 +5,12 @@ from the noisy cells themselves: how many cells are structural zeros, how many a
 Only noisy values are used. How tables are combined does not belong here.
 """
 
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
 from collections.abc import Sequence
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,11 +47,7 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     gap = noisy[:, None] - centre
     likelihood = likelihoods(gap, variance, laplace=laplace)
     weights = (1 - _START_EVEN) * _PRIOR + _START_EVEN / len(_LIFTS)
-    for _ in range(_STEPS):
-        # Not by `@`: the order of summation in BLAS depends on the processor and the number of threads.
-        likely = np.einsum("cl,l->c", likelihood, weights)
-        weights = weights * np.einsum("cl,c->l", likelihood, 1 / likely) + _PRIOR_CELLS * _PRIOR
-        weights /= weights.sum()
+    maximise(likelihood, weights, _PRIOR_CELLS * _PRIOR, _STEPS)
     responsible = likelihood * weights
     responsible /= responsible.sum(axis=1, keepdims=True)
     means = (noisy[:, None] * own + centre * noise) / variance
@@ -67,6 +67,67 @@ def likelihoods(gap: Cells, variance: Cells, *, laplace: bool) -> Cells:
     else:
         logarithm = -0.5 * gap**2 / variance - 0.5 * np.log(variance)
     return np.asarray(np.exp(logarithm - logarithm.max(axis=1, keepdims=True)))
+
+
+@numba.njit(nogil=True, cache=True)
+def maximise(likelihood, weights, prior, steps):
+    """Expectation maximisation of the weights of a mixture's components.
+
+    Sums are added in a stated order, on every machine the same: a cell's likelihood in two halves, of even and of odd
+    components; the weights as numpy adds them.
+
+    Args:
+        likelihood: of each cell under each component, shape (cells, components).
+        weights: of the components, shape (components,); changed.
+        prior: added to the number of cells of each component, same shape.
+        steps: number of steps.
+    """
+    cells, components = likelihood.shape
+    whole = components - components % 8
+    counts = np.empty(components)
+    for _ in range(steps):
+        counts[:] = 0.0
+        for c in range(cells):
+            own = likelihood[c]
+            even, odd = 0.0, 0.0
+            for block in range(0, whole, 8):
+                for pair in (6, 4, 2, 0):
+                    even += own[block + pair] * weights[block + pair]
+                    odd += own[block + pair + 1] * weights[block + pair + 1]
+            for i in range(whole, components - 1, 2):
+                even += own[i] * weights[i]
+                odd += own[i + 1] * weights[i + 1]
+            if components % 2:
+                even += own[components - 1] * weights[components - 1]
+            scale = 1.0 / (even + odd)
+            for i in range(components):
+                counts[i] += own[i] * scale
+        for i in range(components):
+            weights[i] = weights[i] * counts[i] + prior[i]
+        total = _added_up(weights)
+        for i in range(components):
+            weights[i] /= total
+
+
+@numba.njit(nogil=True, cache=True)
+def _added_up(values):
+    """The sum of at most 240 values, as numpy adds them: in eight parts, or in halves of that."""
+    count = len(values)
+    first = count if count <= 128 else count // 2 - count // 2 % 8
+    found = 0.0
+    for begin, end in ((0, first), (first, count)):
+        whole = end - (end - begin) % 8
+        added = 0.0
+        if whole > begin:
+            parts = values[begin : begin + 8].copy()
+            for block in range(begin + 8, whole, 8):
+                for i in range(8):
+                    parts[i] += values[block + i]
+            added = ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]))
+        for i in range(whole, end):
+            added += values[i]
+        found += added
+    return found
 
 
 def smoothed(table: Cells, axes: Sequence[int]) -> Cells:

@@ -10,6 +10,7 @@ tables there are, and the order of the attributes, do not belong here.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import prod
 
 import numba
 import numpy as np
@@ -26,6 +27,8 @@ LARGEST_FACTOR = 6.0
 """Factors stay between e^-6 and e^6: under a functional dependency, those of unseen configurations would diverge."""
 FLOOR = 5e-4
 """Smallest share of its margin that a cell of a target has."""
+LANES = 4
+"""Entries of rows that are added together."""
 _RAKING = 20
 _TINY = 1e-12
 
@@ -127,13 +130,18 @@ class Fit:
             tables = self._tables = [*tables, (attribute,)]
             self._parents.append(())
             self._shapes.append(())
-        codes = np.zeros((len(tables), self._records), np.int64)
-        for j, (those, sizes) in enumerate(zip(self._parents, self._shapes, strict=True)):
-            if those:
-                codes[j] = strides_of(sizes) @ population[list(those)]
-        self.group, first = _grouped(np.concatenate([codes, population[partners]]) if partners else codes)
+        strides = [strides_of(sizes) if sizes else np.ones(0, np.int64) for sizes in self._shapes]
+        self.group, first = _grouped(
+            population,
+            [*self._parents, *((partner,) for partner in partners)],
+            [*strides, *(np.ones(1, np.int64) for _ in partners)],
+            [*self._shapes, *((shape.sizes[partner],) for partner in partners)],
+        )
         self._permitted = shape.zeros.given(attribute, partners, population[partners][:, first]) if partners else None
-        self._codes = np.ascontiguousarray(codes[:, first])
+        self._codes = np.zeros((len(tables), len(first)), np.int64)
+        for j, (those, by) in enumerate(zip(self._parents, strides, strict=True)):
+            for parent, stride in zip(those, by, strict=True):
+                self._codes[j] += stride * population[parent, first]
         self._weights = np.bincount(self.group, minlength=len(first)) / self._records
         self.law = np.empty((0, 0))
         self.factors: tuple[Factor, ...] = ()
@@ -154,11 +162,42 @@ class Fit:
         self._scale(self.law, range(len(self._tables)), fitted, PASSES)
         self.factors = tuple(Factor(those, weights) for those, weights in zip(self._parents, fitted, strict=True))
 
-    def expected(self, others: NDArray[np.int32], size: int) -> Cells:
-        """Shares of the records by an earlier attribute's bucket and this one's, shape (size, buckets)."""
-        found = np.zeros((size, self._size))
-        _expect(others, self.group, self.law, found)
-        return np.asarray(found / self._records)
+    def expected(self, others: Sequence[int], population: NDArray[np.int32], first: int | None = None) -> list[Cells]:
+        """Shares of the records by an earlier attribute's bucket and this one's, shape (size, buckets).
+
+        Args:
+            others: the earlier attributes; there is a table for each.
+            population: buckets of the records, shape (m, records).
+            first: an attribute by whose bucket the tables are also divided, as their first axis.
+        """
+        sizes = self._shape.sizes
+        shapes = [(*(() if first is None else (sizes[first],)), sizes[other], self._size) for other in others]
+        wide = -(-self._size // LANES) * LANES
+        law = self.law
+        if wide > self._size:
+            law = np.zeros((len(self.law), wide))
+            law[:, : self._size] = self.law
+        rows = np.cumsum([0, *(prod(shape[:-1]) for shape in shapes)]).astype(np.int64)
+        found = np.zeros((rows[-1], wide))
+        _expect_all(
+            population,
+            -1 if first is None else first,
+            np.asarray(others, np.int64),
+            np.asarray([sizes[other] for other in others], np.int64),
+            rows,
+            self.group,
+            law.ravel(),
+            found.ravel(),
+            wide,
+        )
+        found = np.ascontiguousarray(found[:, : self._size]) / self._records
+        return [found[begin:end].reshape(shape) for begin, end, shape in zip(rows, rows[1:], shapes, strict=False)]
+
+    def expected_pairs(self, pairs: Sequence[Attributes], population: NDArray[np.int32]) -> list[Cells]:
+        """Shares of the records in tables of this attribute and an earlier one, attributes ascending."""
+        others = [i + j - self._attribute for i, j in pairs]
+        found = self.expected(others, population) if others else []
+        return [own if other < self._attribute else own.T for other, own in zip(others, found, strict=True)]
 
     def without(self, j: int) -> Cells:
         """Shares of the records in the cells of the j-th table, by a distribution that was not fitted to that table.
@@ -172,7 +211,7 @@ class Fit:
         if others:
             self._scale(law, others, [self.factors[other].weights.copy() for other in others], PASSES_WITHOUT)
         found = np.zeros_like(self._targets[j])
-        _expect(self._codes[j], np.arange(len(law), dtype=np.int32), law * self._weights[:, None], found)
+        _expect(self._codes[j], law * self._weights[:, None], found)
         place = self._tables[j].index(self._attribute)
         return np.asarray(np.moveaxis(found.reshape(*self._shapes[j], self._size), -1, place))
 
@@ -218,34 +257,60 @@ def _rake_pair(table, rows, columns, passes):
                 table[i, j] *= sums[j]
 
 
-def _grouped(codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number the distinct columns of some codes: each column's number, and the first position of each number."""
-    group = np.zeros(codes.shape[1], np.int32)
+def _grouped(
+    population: NDArray[np.int32],
+    parents: Sequence[Attributes],
+    strides: Sequence[NDArray[np.int64]],
+    shapes: Sequence[tuple[int, ...]],
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number the distinct cells of some tables together: each record's number, and the first record of each number.
+
+    Args:
+        population: buckets of the records, shape (m, records).
+        parents: attributes of each table.
+        strides: the tables' strides.
+        shapes: the tables' shapes.
+    """
+    group = np.zeros(population.shape[1], np.int32)
     first = np.zeros(1, np.int64)
-    for row in codes:
-        made = np.zeros(len(group), np.int64)
-        count = _refine(group, row, made)
-        first = made[:count]
+    for those, by, shape in zip(parents, strides, shapes, strict=True):
+        if those:
+            made = np.empty(len(group), np.int64)
+            count = _refine(group, len(first), population, np.asarray(those, np.int64), by, prod(shape), made)
+            first = made[:count]
     return group, first
 
 
 @numba.njit(nogil=True, cache=True)
-def _refine(group, codes, first):
-    """Split groups by one more code, with an open-addressing hash table; returns the number of groups."""
-    size = 1
-    while size < 2 * len(group):
-        size *= 2
+def _refine(group, groups, population, parents, strides, cells, first):
+    """Split groups by the cell of one more table; returns the number of groups, which are numbered as they appear.
+
+    A number is looked up by group and cell if there are few of both, and otherwise in an open-addressing hash table.
+    """
+    size = groups * cells
+    direct = size <= 4 * len(group)
+    if not direct:
+        size = 1
+        while size < 2 * len(group):
+            size *= 2
     mask = size - 1
-    keys = np.full(size, -1, np.int64)
-    number = np.zeros(size, np.int32)
+    keys = np.empty(0 if direct else size, np.int64)
+    number = np.full(size, -1, np.int32)
     made = 0
     for r in range(len(group)):
-        key = (np.int64(group[r]) << 32) | np.int64(codes[r])
-        slot = ((key * 0x9E3779B97F4A7C1) ^ (key >> 29)) & mask
-        while keys[slot] != -1 and keys[slot] != key:
-            slot = (slot + 1) & mask
-        if keys[slot] == -1:
-            keys[slot] = key
+        code = 0
+        for p in range(len(parents)):
+            code += strides[p] * population[parents[p], r]
+        if direct:
+            slot = group[r] * cells + code
+        else:
+            key = (np.int64(group[r]) << 32) | code
+            slot = ((key * 0x9E3779B97F4A7C1) ^ (key >> 29)) & mask
+            while number[slot] != -1 and keys[slot] != key:
+                slot = (slot + 1) & mask
+        if number[slot] == -1:
+            if not direct:
+                keys[slot] = key
             number[slot] = made
             first[made] = r
             made += 1
@@ -308,21 +373,64 @@ def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # no
 
 
 @numba.njit(nogil=True, cache=True)
-def _expect(others, group, law, expected):
-    """Add each record's distribution to the row of its bucket of another attribute."""
-    for r in range(len(group)):
+def _expect(rows, law, expected):
+    """Add each group's distribution to its row."""
+    for g in range(len(law)):
         for x in range(law.shape[1]):
-            expected[others[r], x] += law[group[r], x]
+            expected[rows[g], x] += law[g, x]
+
+
+@numba.njit(nogil=True, cache=True)
+def _expect_all(population, first, others, sizes, begin, group, law, expected, wide):
+    """Add each record's distribution to the row of its bucket of each of several attributes, record by record.
+
+    Args:
+        population: buckets of the records, shape (m, records).
+        first: an attribute whose bucket divides the rows of every table; -1 if none does.
+        others: the several attributes.
+        sizes: their numbers of buckets.
+        begin: the first row of each one's table.
+        group: group of each record.
+        law: the groups' distributions, flat, in rows of a multiple of four entries.
+        expected: the tables, flat, in such rows; filled.
+        wide: the length of a row.
+    """
+    for some in range(0, len(others), 16):
+        for r in range(len(group)):
+            own = np.uint64(group[r] * wide)
+            for j in range(some, min(some + 16, len(others))):
+                row = begin[j] + population[others[j], r]
+                if first >= 0:
+                    row += population[first, r] * sizes[j]
+                at = np.uint64(row * wide)
+                # Four at once: the compiler cannot know that the two arrays are different ones.
+                for x in range(0, wide, 4):
+                    i, k = at + np.uint64(x), own + np.uint64(x)
+                    a = expected[i] + law[k]
+                    b = expected[i + np.uint64(1)] + law[k + np.uint64(1)]
+                    c = expected[i + np.uint64(2)] + law[k + np.uint64(2)]
+                    d = expected[i + np.uint64(3)] + law[k + np.uint64(3)]
+                    expected[i] = a
+                    expected[i + np.uint64(1)] = b
+                    expected[i + np.uint64(2)] = c
+                    expected[i + np.uint64(3)] = d
 
 
 @numba.njit(nogil=True, cache=True)
 def draw(group, law, words, drawn):
     """Draw a bucket for each record from the distribution of its group."""
+    last = law.shape[1] - 1
+    sums = np.empty((len(law), last))
+    for g in range(len(law)):
+        running = 0.0
+        for x in range(last):
+            running += law[g, x]
+            sums[g, x] = running
     for r in range(len(group)):
         uniform = words[r] / 4294967296.0
-        x = 0
-        running = law[group[r], 0]
-        while running <= uniform and x < law.shape[1] - 1:
-            x += 1
-            running += law[group[r], x]
+        own = group[r]
+        # Running sums do not fall: those that are no larger are the first ones.
+        x = np.int32(0)
+        for i in range(last):
+            x += np.int32(sums[own, i] <= uniform)
         drawn[r] = x

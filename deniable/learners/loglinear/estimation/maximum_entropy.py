@@ -22,10 +22,11 @@ from deniable.models.contrasts import completed
 from deniable.models.loglinear.flat_tables import Attributes
 from deniable.models.noisy_marginals import NoisyMarginal
 
-Wanted = Literal["model", "measured", "shares", "without"]
+Wanted = Literal["model", "shares", "without"]
 
 TRIAL_RECORDS = 5_000
 """Number of simulated records with which an order is tried."""
+_ROUNDING = 1e-9
 _LEAST_VARIANCE = 1e-6
 """Least share of a count's variance that is left once the sum of all counts is known."""
 
@@ -74,8 +75,8 @@ class FittedModel:
         tables: denoised counts of each table, in the order in which the tables were given.
         order: the attributes, each after those that its distribution depends on.
         factors: the factors of each attribute, by column number.
-        shares: expected shares in each measured pair of attributes, or in each pair and each triple with the target,
-            attributes ascending; empty unless requested.
+        shares: expected shares in each pair of attributes and each triple with the target, attributes ascending; empty
+            unless requested.
         without: expected counts of each table with its own factor left out; empty unless requested.
     """
 
@@ -237,8 +238,7 @@ def fit_maximum_entropy(
     Args:
         evidence: all released values.
         words: uniform words from which the population is simulated, shape (m, records).
-        wanted: what to compute besides the model: nothing, `FittedModel.shares` of the measured pairs, of all pairs and
-            of triples with the target, or `FittedModel.without`.
+        wanted: what to compute besides the model: nothing, `FittedModel.shares`, or `FittedModel.without`.
         order: the order, if it is known already.
     """
     tables, shape = evidence.tables, evidence.shape
@@ -252,19 +252,95 @@ def fit_maximum_entropy(
     best = orders[0]
     if len(orders) > 1:
         trial = words[:, : min(words.shape[1], TRIAL_RECORDS)]
-        best = min(
-            orders, key=lambda order: _misfit(_glue_along(order, evidence, estimates, trial, "measured"), tables)
-        )
+        best = _Trials(evidence, estimates, trial).best_of(orders)
     return _glue_along(best, evidence, estimates, words, wanted)
 
 
-def _misfit(glued: FittedModel, tables: Sequence[NoisyMarginal]) -> float:
-    """L1 distance of the model from the denoised pairs, summed over pairs."""
-    return sum(
-        float(np.abs(glued.expected(table.attributes) - count).sum())
-        for table, count in zip(tables, glued.tables, strict=True)
-        if len(table.attributes) == A_PAIR
-    )
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """One attribute's fit at a place of an order.
+
+    Attributes:
+        number: a number of its own.
+        drawn: the attribute's bucket of each record, shape (records,).
+        misfits: L1 distance of the model from each denoised pair that ends in the attribute, by the pair's number.
+    """
+
+    number: int
+    drawn: NDArray[np.int32]
+    misfits: dict[int, float]
+
+
+class _Trials:
+    """Orders tried on a few records, without repeating what they have in common.
+
+    An attribute's fit depends on its place, on the tables that end in it, and on the fits of their other attributes and
+    of those with which it has a rule. Two orders that agree on these share it, number for number.
+
+    Args:
+        evidence: all released values.
+        estimates: the estimates from them.
+        words: uniform words from which the population is simulated, shape (m, records).
+    """
+
+    def __init__(self, evidence: Evidence, estimates: Estimates, words: NDArray[np.uint32]) -> None:
+        self._evidence, self._estimates, self._words = evidence, estimates, words
+        self._tried: dict[tuple[object, ...], _Tried] = {}
+
+    def best_of(self, orders: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        """The order with the smallest misfit, summed over pairs; the first of several."""
+        best, least = orders[0], np.inf
+        for order in orders:
+            misfit = self._misfit(order, least)
+            if misfit < least:
+                best, least = order, misfit
+        return best
+
+    def _misfit(self, order: tuple[int, ...], least: float) -> float:
+        """L1 distance of the model from the denoised pairs, summed over pairs; infinite once it is above the least."""
+        tables = self._evidence.tables
+        ending = tables_ending(order, tables)
+        population = np.zeros(self._words.shape, np.int32)
+        numbers: dict[int, int] = {}
+        misfits: dict[int, float] = {}
+        for position, attribute in enumerate(order):
+            own, before = ending[attribute], order[:position]
+            others = sorted({other for number in own for other in tables[number].attributes if other != attribute})
+            others += self._evidence.shape.zeros.partners(attribute, before)
+            key = (attribute, position, *own, *((other, numbers[other]) for other in others))
+            tried = self._tried.get(key)
+            if tried is None:
+                tried = self._tried[key] = self._try(attribute, own, before, population)
+            population[attribute], numbers[attribute] = tried.drawn, tried.number
+            misfits |= tried.misfits
+            # Rounding of the sum is far below what is allowed for it: an order that is given up is not the best.
+            if sum(misfits.values()) > least * (1 + _ROUNDING):
+                return np.inf
+        return sum(misfits[number] for number in sorted(misfits))
+
+    def _try(self, attribute: int, own: Sequence[int], before: Sequence[int], population: NDArray[np.int32]) -> _Tried:
+        """Fit one attribute, given the records' buckets of those before it."""
+        tables, shape, estimates = self._evidence.tables, self._evidence.shape, self._estimates
+        fit = Fit(attribute, [tables[number].attributes for number in own], shape, population, before)
+        fit.run(estimates.margins[attribute] / estimates.total, [estimates.tables[number] for number in own])
+        pairs = [number for number in own if len(tables[number].attributes) == A_PAIR]
+        shares = fit.expected_pairs([tables[number].attributes for number in pairs], population)
+        misfits = {
+            number: float(np.abs(estimates.total * share - estimates.tables[number]).sum())
+            for number, share in zip(pairs, shares, strict=True)
+        }
+        drawn = np.empty(population.shape[1], np.int32)
+        draw(fit.group, fit.law, self._words[len(before)], drawn)
+        return _Tried(len(self._tried), drawn, misfits)
+
+
+def tables_ending(order: Sequence[int], tables: Sequence[NoisyMarginal]) -> dict[int, list[int]]:
+    """For each attribute, the numbers of the tables of which it comes last in the order."""
+    place = {attribute: position for position, attribute in enumerate(order)}
+    ending: dict[int, list[int]] = {attribute: [] for attribute in order}
+    for number, table in enumerate(tables):
+        ending[max(table.attributes, key=place.__getitem__)].append(number)
+    return ending
 
 
 def _glue_along(
@@ -272,28 +348,19 @@ def _glue_along(
 ) -> FittedModel:
     """Fit the model along one order."""
     tables, shape, margins, total = evidence.tables, evidence.shape, estimates.margins, estimates.total
-    place = {attribute: position for position, attribute in enumerate(order)}
     m, records = words.shape
     population = np.zeros((m, records), np.int32)
     factors: list[tuple[Factor, ...]] = [()] * m
     shares: dict[Attributes, Cells] = {}
     without: dict[int, Cells] = {}
-    ending: dict[int, list[int]] = {attribute: [] for attribute in order}
-    for number, table in enumerate(tables):
-        ending[max(table.attributes, key=place.__getitem__)].append(number)
+    ending = tables_ending(order, tables)
     for position, attribute in enumerate(order):
         own = ending[attribute]
         fit = Fit(attribute, [tables[number].attributes for number in own], shape, population, order[:position])
         fit.run(margins[attribute] / total, [estimates.tables[number] for number in own])
         factors[attribute] = fit.factors
         if wanted == "shares":
-            for other in order[:position]:
-                shares |= _expected_shares(fit, attribute, other, shape, population)
-        if wanted == "measured":
-            for i, j in (tables[number].attributes for number in own if len(tables[number].attributes) == A_PAIR):
-                other = i + j - attribute
-                expected = fit.expected(population[other], shape.sizes[other])
-                shares[i, j] = expected if other < attribute else expected.T
+            shares |= _expected_shares(fit, attribute, order[:position], shape, population)
         if wanted == "without":
             without |= {number: total * fit.without(j) for j, number in enumerate(own)}
         draw(fit.group, fit.law, words[position], population[attribute])
@@ -302,20 +369,20 @@ def _glue_along(
 
 
 def _expected_shares(
-    fit: Fit, attribute: int, other: int, shape: Shape, population: NDArray[np.int32]
+    fit: Fit, attribute: int, before: Sequence[int], shape: Shape, population: NDArray[np.int32]
 ) -> dict[Attributes, Cells]:
-    """Expected shares of an attribute with an earlier one, and of both with the target, which is first."""
-    target, sizes = shape.target, shape.sizes
-    pair = (min(other, attribute), max(other, attribute))
-    if target is None or target in pair:
-        expected = fit.expected(population[other], sizes[other])
-        return {pair: expected if other < attribute else expected.T}
-    codes = population[target] * np.int32(sizes[other]) + population[other]
-    expected = fit.expected(codes, sizes[target] * sizes[other]).reshape(sizes[target], sizes[other], sizes[attribute])
-    both = expected.sum(axis=0)
-    axes = (target, other, attribute)
-    rising = np.argsort(axes).tolist()
-    return {
-        pair: both if other < attribute else both.T,
-        tuple(axes[axis] for axis in rising): expected.transpose(rising),
-    }
+    """Expected shares of an attribute with each earlier one, and of both with the target, which is first."""
+    target = shape.target
+    with_target = [target] if target is not None and target in before else []
+    alone = before if target is None else with_target
+    pairs: list[Attributes] = [(min(other, attribute), max(other, attribute)) for other in alone]
+    shares: dict[Attributes, Cells] = dict(zip(pairs, fit.expected_pairs(pairs, population), strict=True))
+    for first in with_target:
+        others = [other for other in before if other != first]
+        for other, expected in zip(others, fit.expected(others, population, first), strict=True):
+            both = expected.sum(axis=0)
+            shares[min(other, attribute), max(other, attribute)] = both if other < attribute else both.T
+            axes = (first, other, attribute)
+            rising = np.argsort(axes).tolist()
+            shares[tuple(axes[axis] for axis in rising)] = expected.transpose(rising)
+    return shares

@@ -10,7 +10,7 @@ from math import ceil, log
 
 import numpy as np
 
-from deniable.learners.loglinear.estimation.empirical_bayes import likelihoods
+from deniable.learners.loglinear.estimation.empirical_bayes import likelihoods, maximise
 from deniable.measurements.noisy_tables import Cells
 
 _RATIO = 1.25
@@ -54,12 +54,8 @@ def sparse_counts(noisy: Cells, deviation: float, total: float, *, laplace: bool
     prior = np.ones(len(grid))
     prior[0] = _SPIKE * len(grid)
     prior /= prior.sum()
-    weights = prior
-    for _ in range(_STEPS):
-        # Not by `@`: the order of summation in BLAS depends on the processor and the number of threads.
-        likely = np.einsum("vg,g->v", likelihood, weights)
-        weights = weights * np.einsum("vg,v->g", likelihood, 1 / likely) + _PRIOR_CELLS * prior
-        weights /= weights.sum()
+    weights = prior.copy()
+    maximise(likelihood, weights, _PRIOR_CELLS * prior, _STEPS)
     responsible = likelihood * weights
     means = responsible * ((noisy[:, None] * own + grid * noise) / variance)
     tilted = np.minimum(grid / deviation, _TILTED_TO)

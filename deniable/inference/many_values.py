@@ -1,0 +1,75 @@
+"""What was counted of an attribute that has very many values: single values, against the mean of all.
+
+Matrices of contrasts would have the square of that number of entries. They are not needed: the noise of a table is the
+same for all its values, so that what a table says of differences between values is uncorrelated with what it says of
+their sum, and of all differences alike. Several tables are averaged with their precisions. Only the attribute by itself
+is known in this way; with others it is summed over. Sums do not belong here (system).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from deniable.measurements.noisy_tables import Cells, MeasuredTable
+
+
+@dataclass(frozen=True, eq=False)
+class ManyValues:
+    """The counts of an attribute's values, less their mean.
+
+    Attributes:
+        attribute: its column number.
+        counts: the estimated counts less their mean, shape (values,).
+        variance: a linear function whose coefficients sum to 0 has this variance times the sum of their squares.
+        tables: the tables that the estimates come from, and the share of each.
+    """
+
+    attribute: int
+    counts: Cells
+    variance: float
+    tables: tuple[tuple[MeasuredTable, float], ...]
+
+    @classmethod
+    def of(cls, tables: Sequence[MeasuredTable], attribute: int) -> "ManyValues | None":
+        """What tables say of an attribute's values; None if no table has them one by one.
+
+        Args:
+            tables: all tables.
+            attribute: column number of the attribute.
+        """
+        own = [table for table in tables if attribute in table.by_values and not table.differences]
+        if not own:
+            return None
+        found, precisions = [], []
+        for table in own:
+            others = tuple(axis for axis, i in enumerate(table.attributes) if i != attribute)
+            counts = table.values.sum(axis=others)
+            found.append(counts - counts.mean())
+            precisions.append(1 / (table.variance * prod(table.values.shape[axis] for axis in others)))
+        shares = [precision / sum(precisions) for precision in precisions]
+        together = np.asarray(sum(share * counts for share, counts in zip(shares, found, strict=True)))
+        return cls(attribute, together, 1 / sum(precisions), tuple(zip(own, shares, strict=True)))
+
+    def value(self, own: Cells) -> float:
+        """The estimate of a linear function whose coefficients sum to 0."""
+        return float((own * self.counts).sum())
+
+    def covariance(self, one: Cells, other: Cells) -> float:
+        """The covariance of the estimates of two such functions."""
+        return self.variance * float((one * other).sum())
+
+    def weights(self, own: Cells) -> Iterator[tuple[MeasuredTable, Cells]]:
+        """The weight of each entry of each table in the estimate of such a function."""
+        for table, share in self.tables:
+            axis = table.attributes.index(self.attribute)
+            shape = [-1 if each == axis else 1 for each in range(len(table.attributes))]
+            yield table, np.broadcast_to(share * own.reshape(shape), table.values.shape)
+
+    @property
+    def sums(self) -> tuple[Cells, Cells]:
+        """Of the counts of the first, the first two ... values, less what their mean gives: estimates and variances."""
+        size = len(self.counts)
+        numbers = np.arange(1, size + 1)
+        return np.cumsum(self.counts), self.variance * numbers * (1 - numbers / size)

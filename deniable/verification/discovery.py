@@ -1,0 +1,177 @@
+"""Independent verification of a discovery, from its folder alone, and of its place in an exported ledger.
+
+The events and the cost are derived again from the plan, thresholds in integers; the charge is read from the ledger
+entry in the record. That nothing but the answers depends on the records follows from their form: integers and values.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from deniable.discovery.answers import Answers, RangeAnswer
+from deniable.discovery.plan import STEP
+from deniable.foundation.checks import Check, found
+from deniable.foundation.errors import DeniableError, InvalidInput
+from deniable.foundation.strict_json import parsed
+from deniable.ledger.drawing_versions import VERSIONS
+from deniable.ledger.entries import ALL_ROWS, Charge, Entry
+from deniable.ledger.verification import fault_of_claim
+from deniable.privacy.rounding import rounded_up
+from deniable.record.attestation import DISCOVERY
+from deniable.verification.release import (
+    FILES,
+    FORM,
+    RECORD,
+    SAYS,
+    SIGNED,
+    UNREAD,
+    Folder,
+    ReleaseReport,
+    Trust,
+    files_check,
+    record_in,
+    signature_check,
+)
+
+DOCUMENT = "discovery.json"
+"""The file of a discovery, besides its record."""
+
+_MEMBERS = {"code", "discovery", "entry", "rendering", "signed"}
+_NAMED = {"id", "dataset", "unit"}
+_LARGEST_FILE = 1 << 28
+_IN_LEDGER = "the exported ledger has the charge, and the digest of what was released"
+
+
+def is_discovery(folder: Folder) -> bool:
+    """Whether the record of a folder is that of a discovery; its signature is not checked."""
+    try:
+        return record_in(folder, folder.members())[1].version == DISCOVERY
+    except DeniableError:
+        return False
+
+
+def discovery_lines(record: Mapping[str, Any]) -> Iterator[str]:
+    """The record of a discovery as lines of text."""
+    named, entry = record["discovery"], record["entry"]
+    claim = entry["content"]["claim"]
+    yield f"discovery   {named['id']}"
+    yield f"dataset     {named['dataset']}; the privacy unit is {named['unit']}"
+    yield f"charged     epsilon {claim['epsilon']}, delta {claim['delta']}, by entry {entry['number']} of the ledger"
+    for event in entry["content"]["events"]:
+        yield f"  {event['query']}: {event['mechanism']}, scale {event['scale']}"
+    yield f"signed      {record['signed']['time']}"
+
+
+def answers_in(text: str) -> Answers:
+    """Read the answers of a discovery.
+
+    Raises:
+        InvalidInput: the text is not a document of answers.
+    """
+    document = parsed(text, DOCUMENT)
+    if not isinstance(document, dict):
+        raise InvalidInput(f"{DOCUMENT} must have named values, got something else.")
+    return Answers.from_document(document)
+
+
+def verify_discovery(folder: Folder, trust: Trust, ledger: Sequence[object] | None = None) -> ReleaseReport:
+    """Check the folder of a discovery against its own signed record, and against the ledger.
+
+    Args:
+        folder: the folder.
+        trust: the keys whose signatures are accepted.
+        ledger: the whole ledger, as plain values, if it was exported.
+
+    Returns:
+        The report. The only errors raised are those of opening the folder.
+    """
+    names = folder.members()
+    try:
+        envelope, statement = record_in(folder, names)
+        if statement.version != DISCOVERY:
+            raise InvalidInput("the record must be of a discovery, got another.")
+    except DeniableError as error:
+        faults = (f"{RECORD}: {error}",)
+        return ReleaseReport("", (Check(SIGNED, faults), *(Check(name, (UNREAD,)) for name in (FILES, FORM, SAYS))))
+    record: Any = statement.predicate
+    misshapen = found(lambda: _faults_of_form(record))
+    checks = [
+        signature_check(envelope, record, trust),
+        files_check(folder, names, statement.subjects, 0),
+        Check(FORM, misshapen),
+    ]
+    if misshapen:
+        return ReleaseReport("", tuple(checks))
+
+    def of_answers() -> Iterator[str]:
+        if DOCUMENT not in names:
+            yield f"{DOCUMENT} is missing"
+            return
+        with folder.open(DOCUMENT) as file:
+            yield from _faults(record, answers_in(file.read(_LARGEST_FILE).decode()))
+
+    checks.append(Check("answers, events and charge follow from what was requested", found(of_answers)))
+    if ledger is None:
+        checks.append(Check(_IN_LEDGER, (), "not checked: no ledger was given", made=False))
+    else:
+        checks.append(Check(_IN_LEDGER, found(lambda: _faults_of_ledger(record, statement.subjects, ledger))))
+    return ReleaseReport(record["discovery"]["id"], tuple(checks))
+
+
+def _faults_of_form(record: Any) -> Iterator[str]:
+    if set(record) != _MEMBERS:
+        yield f"it must have {', '.join(sorted(_MEMBERS))} and nothing else"
+        return
+    if record["rendering"] != "public":
+        yield "rendering must be public"
+    named = record["discovery"]
+    if set(named) != _NAMED or not all(isinstance(text, str) and text for text in named.values()):
+        yield f"discovery must have {', '.join(sorted(_NAMED))}, all of them text"
+    entry = Entry.from_record(record["entry"])
+    if (fault := entry.fault()) is not None:
+        yield f"the entry of the ledger: {fault}"
+    elif not isinstance(entry.fact(), Charge):
+        yield "the entry of the ledger must be a charge"
+
+
+def _faults(record: Mapping[str, Any], answers: Answers) -> Iterator[str]:
+    """What does not follow from what was requested."""
+    charge = Entry.from_record(record["entry"]).fact()
+    if not isinstance(charge, Charge):
+        return
+    plan, named = answers.plan, record["discovery"]
+    if (charge.dataset, charge.release) != (named["dataset"], named["id"]):
+        yield "the charge must be of this dataset and this discovery, got another"
+    known = [f"{STEP}/{version}" for version in range(1, VERSIONS[STEP] + 1)]
+    if charge.step != STEP or charge.mechanism not in known or charge.part != ALL_ROWS:
+        yield f"the charge must be of the step {STEP}, drawn by {' or '.join(known)} from all rows, got another"
+    if charge.events != plan.events:
+        yield "the events of the charge must be those of the plan, got others"
+    if charge.claim.cost.epsilon > plan.epsilon or charge.claim.cost.delta > plan.delta:
+        yield (
+            f"the charge must be at most epsilon {rounded_up(plan.epsilon)} and delta {rounded_up(plan.delta)}, which "
+            "were requested, got more"
+        )
+    if (fault := fault_of_claim(charge.events, charge.claim.cost)) is not None:
+        yield fault
+    for answer in answers.answers:
+        if isinstance(answer, RangeAnswer):
+            answers.range_of(answer)
+
+
+def _faults_of_ledger(
+    record: Mapping[str, Any], subjects: Mapping[str, str], ledger: Sequence[object]
+) -> Iterator[str]:
+    """What an exported ledger says otherwise; the ledger itself is verified by a command of its own."""
+    stated = Entry.from_record(record["entry"])
+    entries = [each for each in ledger if isinstance(each, Mapping)]
+    if not any(each.get("number") == stated.number and each.get("digest") == stated.digest for each in entries):
+        yield f"entry {stated.number} of the ledger must be the charge, got another, or none"
+        return
+    charge = stated.fact()
+    identity = charge.identity if isinstance(charge, Charge) else ""
+    contents = [each.get("content") for each in entries if each.get("kind") == "committed"]
+    outputs = [
+        each.get("output") for each in contents if isinstance(each, Mapping) and each.get("identity") == identity
+    ]
+    if outputs != [subjects.get(DOCUMENT)]:
+        yield f"the ledger must have the digest of {DOCUMENT} as the output of the charge, got another, or none"

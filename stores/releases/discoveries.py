@@ -1,0 +1,219 @@
+"""Discoveries: which were begun, under which key and from which copy of the source, and the folder of each.
+
+A discovery has a vault, as a release has: its key, the copy of the columns requested, and a note by which the same
+command resumes it. Its folder, `discoveries/ID/`, has what was released and a signed record. The mechanism does not
+belong here (deniable.discovery), nor the counting (tasks.data.discover).
+"""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+from deniable.discovery.answers import Answers
+from deniable.discovery.plan import STEP, DiscoveryPlan
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.drawing_versions import mechanism_name
+from deniable.ledger.entries import ALL_ROWS, Charge, Claim, Cost, Entry, canonical, digest_of
+from deniable.privacy.rounding import claimed
+from deniable.record.attestation import DISCOVERY, statement
+from deniable.verification.discovery import DOCUMENT, answers_in
+from deniable.verification.release import RECORD
+from schemas.references import Audience, Reference
+from schemas.spec.release_spec import REPLACED, ReleaseSpec
+from stores.keys.signed_record import signed_now
+from stores.keys.signing_keys import SigningKey
+from stores.publication.release_folder import check_files, publish_folder
+from stores.vault.runtime_environment import code_that_runs
+from stores.vault.workspace import Workspace
+
+_NOTE = "discovery.json"
+_FOLDER = "discoveries"
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The note of a discovery in the vault.
+
+    Attributes:
+        discovery: its name.
+        dataset: the dataset's name in the ledger.
+        request: digest of what is requested, and of what is read.
+        commitment: commitment to its key.
+        snapshot: keyed digest of the copy of the columns.
+        finished: whether its folder is complete.
+    """
+
+    discovery: str
+    dataset: str
+    request: str
+    commitment: str
+    snapshot: str
+    finished: bool = False
+
+
+def discovery_place(state: Path, discovery: str) -> Path:
+    """The folder of what a discovery released."""
+    return state / _FOLDER / discovery
+
+
+def request_digest(spec: ReleaseSpec, plan: DiscoveryPlan) -> str:
+    """Digest of what is requested, of which source, for which privacy unit, by which version of the mechanism."""
+    source = spec.source.model_dump(mode="json")
+    person = None if spec.person is None else spec.person.document()
+    return digest_of([spec.dataset_name, source, str(spec.folder), person, plan.document(), mechanism_name(STEP, STEP)])
+
+
+def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
+    """The latest discovery of the same request; None if there is none.
+
+    Raises:
+        Refused: a note that may be of it cannot be read; another discovery would be charged again.
+    """
+    found = None
+    for place in sorted((state / "vault").glob(f"*/{_NOTE}")):
+        try:
+            begun = Begun(**json.loads(place.read_text(encoding="utf-8")))
+        except (OSError, TypeError, ValueError):
+            if place.parent.name.startswith(f"{spec.name}-"):
+                raise Refused(
+                    f"the note of a discovery must be readable, and {place} is not; restore it, or remove the folder "
+                    "to give up what it may have been charged for."
+                ) from None
+            continue
+        if begun.request == request:
+            found = begun
+    return found
+
+
+def note(workspace: Workspace, begun: Begun) -> None:
+    """Note a discovery in the vault, completely or not at all."""
+    with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
+        path.write_text(json.dumps(asdict(begun)), encoding="utf-8")
+
+
+def charge_of(
+    spec: ReleaseSpec, plan: DiscoveryPlan, discovery: str, *, inputs: str = "planned", commitment: str = "planned"
+) -> Charge:
+    """The charge of a discovery: all of it at once, before any noise is drawn.
+
+    Args:
+        spec: the spec, for the dataset.
+        plan: what is requested.
+        discovery: its name.
+        inputs: keyed digest of the copy of the columns.
+        commitment: commitment to its key.
+    """
+    guarantee, events = plan.guarantee, plan.events
+    cost = Cost(epsilon=plan.epsilon, delta=min(claimed(guarantee.delta), plan.delta))
+    return Charge(
+        dataset=spec.dataset_name,
+        release=discovery,
+        step=STEP,
+        mechanism=mechanism_name(STEP, STEP),
+        part=ALL_ROWS,
+        probability=Fraction(1),
+        split="",
+        claim=Claim(cost=cost, accountant=guarantee.accountant),
+        events=events,
+        inputs=inputs,
+        parameters={
+            "events": digest_of([event.to_record() for event in events]),
+            "plan": digest_of(plan.document()),
+            "person": "" if spec.person is None else spec.person.column,
+        },
+        commitment=commitment,
+    )
+
+
+def require_unit(spec: ReleaseSpec) -> None:
+    """Refuse a dataset whose ledger adds guarantees of another kind.
+
+    Raises:
+        InvalidInput: its guarantees are for one record replaced.
+    """
+    if spec.dataset_name.endswith(REPLACED):
+        raise InvalidInput(
+            f"a discovery must be charged to a dataset whose guarantees are for a record added or removed, got "
+            f"{spec.dataset_name}, whose are for one replaced; use a spec with another learner."
+        )
+
+
+def unit_in_words(spec: ReleaseSpec) -> str:
+    """The privacy unit of a discovery."""
+    if spec.person is None:
+        return "one record, added or removed"
+    return f"one person, by {spec.person.column}, added or removed"
+
+
+def publish_discovery(workspace: Workspace, content: str, entry: Entry, key: SigningKey) -> Path:
+    """Sign what was released, and move it into place as a whole.
+
+    Args:
+        workspace: the discovery.
+        content: the text of its document.
+        entry: the entry of its charge in the ledger.
+        key: the key that signs.
+
+    Returns:
+        The folder.
+    """
+    destination = discovery_place(workspace.state, workspace.release_id)
+    if destination.exists():
+        # An earlier run was ended after the move.
+        return destination
+    staged = workspace.staging
+    shutil.rmtree(staged, ignore_errors=True)
+    staged.mkdir(parents=True)
+    (staged / DOCUMENT).write_text(content, encoding="utf-8")
+    check_files(staged, (DOCUMENT,))
+    predicate = {
+        "rendering": "public",
+        "discovery": {
+            "id": workspace.release_id,
+            "dataset": workspace.spec.dataset_name,
+            "unit": unit_in_words(workspace.spec),
+        },
+        "entry": entry.to_record(),
+        "code": code_that_runs().model_dump(),
+        "signed": signed_now(key).model_dump(),
+    }
+    subjects = {DOCUMENT: sha256(content.encode()).hexdigest()}
+    envelope = key.sign(statement(subjects, predicate, version=DISCOVERY))
+    (staged / RECORD).write_text(envelope.to_text(), encoding="ascii")
+    publish_folder(staged, destination)
+    return destination
+
+
+def document_text(answers: Answers) -> str:
+    """The text of what a discovery released."""
+    return canonical(answers.document()) + "\n"
+
+
+def released_answers(state: Path, discovery: str) -> Answers:
+    """What a finished discovery released.
+
+    Raises:
+        InvalidInput: its folder is missing, or is not what a discovery releases.
+    """
+    place = discovery_place(state, discovery) / DOCUMENT
+    try:
+        return answers_in(place.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise InvalidInput(f"the answers of a discovery must be readable, and {place} is not; restore it.") from None
+
+
+def require_same_copy(workspace: Workspace, snapshot: Path, digest: str) -> Reference:
+    """The copy of the columns that a discovery began with.
+
+    Raises:
+        Refused: it is missing or was changed; counts of another copy would be another draw, with a charge of its own.
+    """
+    if not snapshot.is_file() or workspace.describe("snapshot", snapshot, Audience.RESTRICTED).digest != digest:
+        raise Refused(
+            f"a discovery must be resumed from the copy of the source that it began with, and that of "
+            f"{workspace.release_id} is missing or changed; begin another with --new, which is charged again."
+        )
+    return workspace.describe("snapshot", snapshot, Audience.RESTRICTED)

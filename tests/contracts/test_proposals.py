@@ -1,0 +1,85 @@
+"""What a discovery released becomes columns of a schema, and lines of a schema that was drafted."""
+
+from fractions import Fraction
+
+import pytest
+
+from deniable.discovery.answers import Answers, RangeAnswer, ValuesAnswer
+from deniable.discovery.number_grid import BUCKETS, MOST_DECIMALS, place_of
+from deniable.discovery.plan import DiscoveryPlan, asked
+from deniable.foundation.errors import InvalidInput
+from schemas.codebooks.codebook import Codebook, Variable
+from schemas.codebooks.drafting import draft_of, schema_text
+from schemas.codebooks.proposals import proposal_lines, proposed, with_proposals
+from schemas.codebooks.settling import Described, LeftOut
+from schemas.kinds import nominal, numeric
+from schemas.table import table
+
+MISSING = {"charge": ["?"], "income": ["-9"]}
+PLAN = DiscoveryPlan(questions=asked(["charge"], ["income"], MISSING), epsilon=Fraction(2), delta=Fraction(1, 10**6))
+
+
+def answered(values: dict[str, int], numbers: dict[str, int]) -> tuple[Described | LeftOut, ...]:
+    counts, decimals = [0] * BUCKETS, [0] * (MOST_DECIMALS + 1)
+    for text, count in numbers.items():
+        place = place_of(text)
+        assert place is not None
+        counts[place[0]] += count
+        decimals[place[1]] += count
+    found = tuple(sorted(values.items()))
+    answer = RangeAnswer("income", tuple(counts), tuple(decimals))
+    return proposed(Answers(plan=PLAN, answers=(ValuesAnswer("charge", found), answer)))
+
+
+def test_proposals_are_lines_that_describe_columns() -> None:
+    charge, income = answered({"theft": 90, "other": 60}, {"0": 400, "250000": 500})
+    assert isinstance(charge, Described)
+    assert isinstance(income, Described)
+    lines = proposal_lines((charge, income), "d-1")
+    made: dict[str, object] = {}
+    exec("made.update({" + "\n".join(lines) + "})", {"nominal": nominal, "numeric": numeric, "made": made})  # noqa: S102
+    schema = table(made)  # type: ignore[arg-type]
+    assert schema.columns["charge"].metadata["values"] == ("other", "theft", "other (2)", "missing")
+    assert schema.columns["income"].metadata["bins"] is not None
+    assert all("d-1" in line for line in lines if line.lstrip().startswith("#"))
+
+
+def test_where_nothing_is_shown_nothing_is_proposed() -> None:
+    charge, income = answered({}, {"5": 3})
+    assert isinstance(charge, LeftOut)
+    assert isinstance(income, LeftOut)
+    assert proposal_lines((charge, income), "d")[0] == (
+        "        # charge: no value was shared by enough records to be proposed (discovery d)"
+    )
+
+
+SCHEMA = """from schemas.table import nominal, table
+
+schema = table(
+    {
+        "sex": nominal(["f"]),
+    },
+)
+"""
+
+
+def test_proposals_are_written_into_a_drafted_schema_alone() -> None:
+    columns = answered({"theft": 90}, {"0": 400, "9": 500})
+    written = with_proposals(SCHEMA, columns, "d")
+    assert written.startswith("from schemas.table import nominal, numeric, table\n")
+    names: dict[str, object] = {}
+    exec(written, names)  # noqa: S102
+    assert list(names["schema"].columns) == ["sex", "charge", "income"]  # type: ignore[attr-defined]
+    with pytest.raises(InvalidInput, match="charge, income is there already"):
+        with_proposals(written, columns, "d")
+    with pytest.raises(InvalidInput, match="the form in which it was drafted"):
+        with_proposals("schema = table(COLUMNS)\n", columns, "d")
+
+
+def test_a_draft_points_to_discoveries_where_the_codebook_is_silent() -> None:
+    book = Codebook()
+    for name, kind in (("charge", "nominal"), ("income", "numeric"), ("note", "text")):
+        book.add(Variable(name=name, kind=kind), name)  # type: ignore[arg-type]
+    draft = draft_of(book, "book.csv")
+    assert (draft.open_categories, draft.open_numbers) == (("charge",), ("income",))
+    assert "python -m flows schema discover" in schema_text(draft, sources=["book.csv"])

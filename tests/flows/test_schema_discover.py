@@ -1,0 +1,265 @@
+"""Values and ranges are proposed at a cost that is charged once, kept with a signed record, and verified by anyone."""
+
+import json
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from deniable.__main__ import main as verify_command
+from deniable.discovery.plan import DiscoveryPlan, asked
+from deniable.foundation.errors import InvalidInput, Refused
+from deniable.ledger.budget import BudgetExceeded
+from deniable.ledger.state import Charged
+from deniable.record.attestation import DISCOVERY, Envelope, Statement, statement
+from deniable.verification.discovery import DOCUMENT
+from deniable.verification.release import RECORD
+from flows.__main__ import main
+from schemas.spec.release_spec import load_spec
+from schemas.table import domain_of
+from stores.keys.signing_keys import signing_key
+from stores.ledger.evidence import evidence_in
+from stores.ledger.state_ledger import state_ledger
+from stores.releases import discoveries
+from stores.vault.workspace import Workspace
+from tasks.data import discover as discovering
+from tasks.data.discover import discover, drawn
+
+SCHEMA = """from schemas.table import nominal, table
+
+schema = table(
+    {
+        "sex": nominal(["f", "m"], label="sex"),
+    },
+)
+"""
+SPEC = """name: people
+dataset: people.py
+source: people.csv
+epsilon: 1
+budget: {epsilon: 4, delta: 0.001}
+"""
+RARE = "Quux of Elm Street"
+QUESTIONS = asked(["charge"], ["age"], {"charge": ["?"], "age": ["?"]})
+PLAN = DiscoveryPlan(questions=QUESTIONS, epsilon=Fraction(2), delta=Fraction(1, 10**6))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rows = ["person,sex,charge,age"]
+    rows += [f"{number},f,{['theft', 'fraud', '?'][number % 3]},{20 + number % 20}.5" for number in range(1200)]
+    rows.append(f"1200,m,{RARE},99887766")
+    (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "people.py").write_text(SCHEMA)
+    (tmp_path / "people.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def charges(folder: Path) -> list[Charged]:
+    return state_ledger(folder / "state").charges("people")
+
+
+def told(folder: Path, *more: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    status = main(["schema", "discover", "people.yaml", "--state", str(folder / "state"), *more])
+    said = capsys.readouterr()
+    return status, said.out + said.err
+
+
+ASK = ("--column", "charge", "--range", "age", "--missing", "?", "--epsilon", "2", "--delta", "1e-6")
+
+
+def test_a_plan_states_cost_and_thresholds_and_reads_and_charges_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "people.csv").unlink()
+    status, said = told(folder, *ASK, "--plan", capsys=capsys)
+    assert status == 0
+    assert "epsilon 2, delta 1e-6 in all" in said
+    assert f"noise of scale 1 come to {PLAN.threshold} or more" in said
+    assert "left now: people, lifetime: epsilon 0 of 4" in said
+    assert "the release of people costs epsilon 0.99" in said
+    assert "fits into what is left" in said
+    assert charges(folder) == []
+    assert not (folder / "state" / "discoveries").exists()
+
+
+def test_proposals_are_charged_once_written_into_the_schema_and_verified(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, said = told(folder, *ASK, "--write", capsys=capsys)
+    assert status == 0, said
+    assert '"charge": nominal(["fraud", "theft"], other="other", missing=["?"], missing_as="missing"),' in said
+    assert '"age": numeric(20.0, 39.9, step=0.1, round=True, clip=True, missing=["?"], missing_as=-1' in said
+    assert "are noisy" in said
+    assert "was charged epsilon 2, delta 1e-6 to people" in said
+    assert RARE not in said
+    (charged,) = charges(folder)
+    assert charged.charge.claim.cost.epsilon == 2
+    assert charged.output is not None
+    domain = domain_of(load_spec(folder / "people.yaml").schema)
+    assert domain.names == ("sex", "charge", "age")
+    assert domain.attributes[1].values == ("fraud", "theft", "other", "missing")
+
+    status, again = told(folder, *ASK, capsys=capsys)
+    assert status == 0
+    assert "shown again at no cost" in again
+    assert "nothing was charged now" in again
+    assert len(charges(folder)) == 1
+    status, said = told(folder, *ASK, "--write", capsys=capsys)
+    assert status == 1
+    assert "charge, age is there already" in said
+
+    (place,) = (folder / "state" / "discoveries").iterdir()
+    assert sorted(path.name for path in place.iterdir()) == [DOCUMENT, RECORD]
+    assert all(RARE not in path.read_text() for path in place.iterdir())
+    assert verified(folder, place, capsys) == (0, 5)
+    plan_status = main(["plan", "people.yaml", "--state", str(folder / "state")])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert plan_status == 0
+    assert "discovered epsilon 2, delta" in shown
+    assert place.name in shown
+    assert "epsilon 2 of 4" in shown
+
+    document = json.loads((place / DOCUMENT).read_text())
+    document["answers"][0]["values"][0][1] += 1
+    (place / DOCUMENT).write_text(json.dumps(document))
+    assert verified(folder, place, capsys)[0] == 1
+
+
+def verified(folder: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, int]:
+    """The status of verification, and how many checks hold."""
+    state = folder / "state"
+    assert main(["ledger", "export", str(folder / "ledger.jsonl"), "--state", str(state)]) == 0
+    capsys.readouterr()
+    keys = str(state / "keys" / "trusted.json")
+    status = verify_command(["verify", str(place), "--keys", keys, "--ledger", str(folder / "ledger.jsonl")])
+    return status, sum(line.startswith("ok ") for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_discovery_that_was_ended_repeats_its_draws_and_is_charged_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, state = load_spec(folder / "people.yaml"), folder / "state"
+
+    def ended(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for module, step in ((discovering, "document_text"), (discovering, "publish_discovery")):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, step, ended)
+            with pytest.raises(KeyboardInterrupt):
+                discover(state, spec, PLAN)
+    assert len(charges(folder)) == 1
+    (folder / "people.csv").write_text("person,sex,charge,age\n1,f,other,3\n")
+    found = discover(state, spec, PLAN)
+    (charged,) = charges(folder)
+    assert charged.charge.release == found.discovery
+    assert not found.charged
+    begun = discoveries.begun_before(state, spec, discoveries.request_digest(spec, PLAN))
+    assert begun is not None
+    workspace = Workspace(state=state, release_id=found.discovery, spec=spec, mlflow_run_id="")
+    snapshot = discoveries.require_same_copy(workspace, workspace.vault / "snapshot.parquet", begun.snapshot)
+    assert drawn(workspace, PLAN, snapshot) == found.answers, "the key and the copy draw the same again"
+    (workspace.vault / "snapshot.parquet").write_bytes(b"another")
+    discoveries.note(workspace, discoveries.Begun(**{**vars(begun), "finished": False}))
+    with pytest.raises(Refused, match="from the copy of the source that it began with"):
+        discover(state, spec, PLAN)
+    assert len(charges(folder)) == 1
+
+
+def test_a_lie_that_its_maker_signed_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, state = load_spec(folder / "people.yaml"), folder / "state"
+    place = discover(state, spec, PLAN).folder
+    honest, record = (place / DOCUMENT).read_text(), (place / RECORD).read_bytes()
+    said = Statement.from_payload(Envelope.from_text(record).payload)
+
+    def failed(document: str, **changed: object) -> list[str]:
+        subjects = {DOCUMENT: sha256(document.encode()).hexdigest()}
+        payload = statement(subjects, {**said.predicate, **changed}, version=DISCOVERY)
+        (place / DOCUMENT).write_text(document)
+        (place / RECORD).write_text(signing_key(state).sign(payload).to_text())
+        return checks_that_fail(folder, place, capsys)
+
+    assert failed(honest) == []
+    follows, in_ledger = "answers, events and charge follow", "the exported ledger has the charge"
+    assert failed(honest.replace('"epsilon":"2"', '"epsilon":"1"'))[0].startswith(follows)
+    lower = json.loads(honest)
+    lower["answers"][0]["values"].append(["zzz", PLAN.threshold - 1])
+    assert failed(json.dumps(lower))[0].startswith(follows)
+    more = json.loads(honest)
+    more["answers"][0]["values"].append(["zzz", PLAN.threshold])
+    (line,) = failed(json.dumps(more))
+    assert line.startswith(in_ledger), "only what the ledger noted tells it from what was drawn"
+    other = {**said.predicate["discovery"], "dataset": "others"}  # type: ignore[dict-item]
+    assert failed(honest, discovery=other)[0].startswith(follows)
+    entry = dict(said.predicate["entry"])  # type: ignore[call-overload]
+    entry["content"] = {**entry["content"], "release": "another"}
+    assert failed(honest, entry=entry)[0].startswith("the record has exactly the form")
+
+
+def checks_that_fail(folder: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The checks that fail, as verification names them."""
+    state, ledger = folder / "state", folder / "ledger.jsonl"
+    main(["ledger", "export", str(ledger), "--state", str(state)])
+    capsys.readouterr()
+    verify_command(["verify", str(place), "--keys", str(state / "keys" / "trusted.json"), "--ledger", str(ledger)])
+    said = capsys.readouterr().out
+    return [line.removeprefix("FAILED").strip() for line in said.splitlines() if line.startswith("FAILED")]
+
+
+def test_asking_anew_has_fresh_noise_and_another_charge(folder: Path) -> None:
+    spec, state = load_spec(folder / "people.yaml"), folder / "state"
+    one, other = discover(state, spec, PLAN), discover(state, spec, PLAN, anew=True)
+    assert one.discovery != other.discovery
+    assert one.answers != other.answers
+    assert [charged.charge.release for charged in charges(folder)] == [one.discovery, other.discovery]
+    with pytest.raises(BudgetExceeded, match="only epsilon 0"):
+        discover(state, spec, PLAN, anew=True)
+    assert len(list((state / "discoveries").iterdir())) == 2
+
+
+def test_of_each_person_one_record_counts(folder: Path) -> None:
+    rows = ["person,sex,charge,age"] + [f"{n % 300},f,theft,30" for n in range(1200)] + ["1,f,drawn,31"] * 900
+    (folder / "people.csv").write_text("\n".join([*rows, ",f,theft,30"]) + "\n")
+    (folder / "people.py").write_text(SCHEMA.replace("    },\n)", '    },\n    person="person",\n)'))
+    (folder / "people.yaml").write_text(SPEC.replace("0.001}", "0.001, dataset: people-persons-person}"))
+    spec = load_spec(folder / "people.yaml")
+    plan = DiscoveryPlan(questions=asked(["charge"], []), epsilon=Fraction(3), delta=Fraction(1, 10**6))
+    found = discover(folder / "state", spec, plan)
+    ((value, count),) = found.answers.answers[0].document()["values"]
+    assert value == "theft", "a person with 900 records of a value is one record of it"
+    assert abs(count - 300) < 20
+    (charged,) = state_ledger(folder / "state").charges("people-persons-person")
+    assert charged.charge.parameters["person"] == "person"
+    about = DiscoveryPlan(questions=asked([], ["person"]), epsilon=Fraction(1), delta=Fraction(0))
+    with pytest.raises(InvalidInput, match="person identifies people"):
+        discover(folder / "state", spec, about)
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        (("--epsilon", "1"), "must be about some column, got none"),
+        (("--column", "charge", "--epsilon", "x"), "epsilon must be a number such as 0.5, got 'x'"),
+        (("--column", "charge", "--epsilon", "1", "--delta", "0"), "delta must be in (0, 1)"),
+        (("--column", "chargge", "--epsilon", "1"), "lacks chargge"),
+        (("--column", "charge", "--epsilon", "5"), "only epsilon 4"),
+        (("--column", "charge", "--range", "charge", "--epsilon", "1"), "about each column once"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_and_charges_nothing(
+    folder: Path, more: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, said = told(folder, *more, capsys=capsys)
+    assert status != 0
+    assert complaint in said
+    assert charges(folder) == []
+    assert not (folder / "state" / "discoveries").exists()
+
+
+def test_a_ledger_that_was_lost_is_missed_by_the_record_of_a_discovery(folder: Path) -> None:
+    spec, state = load_spec(folder / "people.yaml"), folder / "state"
+    found = discover(state, spec, PLAN)
+    assert evidence_in(state).missing_of_records([]) == [found.discovery]
