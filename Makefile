@@ -17,7 +17,7 @@ PROCESSES := $(shell expr $(CORES) + 4)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
-.PHONY: help release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-map bench-utility bench-mechanisms bench-inference attack-floats mutants screenshots docs lint lock
+.PHONY: help release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-map bench-utility bench-wide bench-mechanisms bench-inference attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -106,6 +106,9 @@ bench-map: $(DEV) ## draw the R-U confidentiality map of records that are charge
 
 bench-utility: $(DEV) ## measure the utility of the log-linear learner's records; needs the tools that DENIABLE_EVALUATION names
 	@$(BIN)/python -m benchmarks.utility
+
+bench-wide: $(DEV) ## measure the log-linear learner on wide and heavy-tailed tables, five keys each; ARGS="--tables meps --keys 1" runs a part
+	@$(BIN)/python -m benchmarks.wide_tables $(ARGS)
 
 bench-mechanisms: $(DEV) ## compare every learner at the same total epsilon; ARGS="--learners mst --data adult --keys 1" runs a part
 	@$(BIN)/python -m benchmarks.mechanisms $(ARGS)

@@ -109,14 +109,20 @@ def prepare(shared: Path, folder: Path) -> None:
     subprocess.run(command, env=os.environ | {"EVAL_DATA": str(folder)}, check=True)
 
 
-def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
-    """The tools' own scores."""
+def tools(shared: Path) -> Any:
+    """The module of the tools' own scores."""
     described = importlib.util.spec_from_file_location("evaluate", shared / "tools/evaluate.py")
     if described is None or described.loader is None:
         raise FileNotFoundError("the folder of tools must hold evaluate.py.")
     module = importlib.util.module_from_spec(described)
     described.loader.exec_module(module)
-    return module.evaluate
+    return module
+
+
+def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
+    """The tools' own scores."""
+    evaluate: Callable[..., dict[str, Any]] = tools(shared).evaluate
+    return evaluate
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ class Asked:
         if self.design_effect is not None and not _LEAST_EFFECT <= self.design_effect <= _MOST_EFFECT:
             ends = f"{_LEAST_EFFECT:g} and {_MOST_EFFECT:g}"
             raise InvalidInput(f"the design effect must be between {ends}, got {self.design_effect:g}.")
-        if self.design_effect is not None and self.estimand == "finite":
+        if self.design_effect not in {None, 1} and self.estimand == "finite":
             raise InvalidInput(
                 "a design effect must be of intervals for the population, and the estimand is the confidential table "
                 "(finite); ask for the population, or leave it out."

@@ -243,7 +243,7 @@ class Inference:
                 "the release does not state how its rows were sampled from a population; ask for the confidential "
                 "table (finite), or state the sampling yourself (census, or simple random with a design effect)."
             )
-        if sampling == "census" and asked.design_effect is not None:
+        if sampling == "census" and asked.design_effect not in {None, 1}:
             raise Refused("a census has no design effect, because its rows are no sample; leave it out.")
         return 1 - self.kept if sampling == "census" else self._effect(asked)
 

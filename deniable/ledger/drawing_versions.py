@@ -27,8 +27,9 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         # Learners without their own line: noisy counts of each attribute by its parents, which may be none.
         "learn_parameters": 1,
         # Chosen noisy tables. The queries changed several times within version 1; version 3 releases single attributes
-        # once, with shares that grow with their values, and chooses in six batches.
-        "learn_loglinear": 3,
+        # once, with shares that grow with their values, and chooses in six batches; version 4 chooses more tables, and
+        # none by values, where there are more than 50 attributes.
+        "learn_loglinear": 4,
         # Noisy histograms of bins.
         "learn_independent": 1,
         # Noisy tables of the chosen families.

@@ -25,7 +25,18 @@ from stores.vault.private_files import make_private_folder
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
-_FOLDERS = ("releases", "shelf", "comparisons", "vault", "keys", "mlflow", "prefect", "ledger", "stack/artifacts")
+_FOLDERS = (
+    "releases",
+    "discoveries",
+    "shelf",
+    "comparisons",
+    "vault",
+    "keys",
+    "mlflow",
+    "prefect",
+    "ledger",
+    "stack/artifacts",
+)
 # The state folder's anchor of the ledger is copied before the ledger, which may be ahead of it, but not behind.
 _FILES = ("stack/secrets.json", ANCHOR)
 _DUMPS = "databases"

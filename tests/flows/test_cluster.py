@@ -526,13 +526,9 @@ def test_what_a_release_that_died_asked_of_workers_is_void(tmp_path: Path, agenc
 
 
 def test_a_cluster_that_is_not_there_or_has_no_worker_is_refused(
-    tmp_path: Path, prefect: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, agency: Agency, prefect: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with cluster(tmp_path, workers=1) as agency:
-        require_refused_without_workers(tmp_path, agency, monkeypatch)
-
-
-def require_refused_without_workers(tmp_path: Path, agency: Agency, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last test of the agency's cluster, which has no worker from then on."""
     spec = write_small_release(tmp_path / "spec", name="refused")
     with pytest.raises(Refused, match="must answer, and does not; start it"):
         release.with_options(task_runner=ClusterRunner("tcp://127.0.0.1:9", agency.state))(spec, agency.state)

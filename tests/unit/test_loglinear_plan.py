@@ -7,7 +7,7 @@ import pytest
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.learners.loglinear.learning import _LEFT_FOR_TABLES, _SIGNAL_OF_A_TABLE, _WEAK_SIGNAL
+from deniable.learners.loglinear.learning import _LEFT_FOR_TABLES, _SIGNAL_OF_A_TABLE, _WEAK_SIGNAL, WIDE, extra_tables
 from deniable.learners.loglinear.plan import BATCHES, Layout, LoglinearRecipe, NoiseChoice, in_batches
 from deniable.privacy.accounting import best_again
 from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
@@ -129,8 +129,19 @@ def test_there_is_a_share_for_every_table_however_many_attributes_there_are(targ
         assert min(layout.one_way_shares) >= 1
         again = max(0, layout.table_shares // m - _LEFT_FOR_TABLES) * m
         weak = round(m * _WEAK_SIGNAL / min(_SIGNAL_OF_A_TABLE.values()))
+        left = layout.table_shares - again
+        for noise in ("gaussian", "laplace"):
+            wanted = min(extra_tables(m, _WEAK_SIGNAL, noise), layout.extra_choices, left - layout.first_tables)
+            require_a_share_for_each(left, layout.first_tables, wanted)
         require_a_share_for_each(layout.table_shares, layout.first_tables, layout.extra_choices)
         require_a_share_for_each(layout.table_shares - again, layout.first_tables, min(weak, layout.extra_choices))
+
+
+def test_wide_tables_alone_have_more_extra_tables_at_the_same_signal() -> None:
+    assert [extra_tables(m, 300.0, "gaussian") for m in (2, 20, WIDE)] == [2, 20, WIDE]
+    assert extra_tables(80, 300.0, "gaussian") == round(80 * (80 / WIDE) ** 2)
+    assert extra_tables(400, 300.0, "gaussian") == 3 * 400
+    assert extra_tables(400, 400.0, "laplace") == 400
 
 
 def require_a_share_for_each(left: int, first: int, extras: int) -> None:

@@ -12,6 +12,21 @@ _SET_UP: dict[str, str] = {}
 """By which variables Prefect's logging was set up last."""
 
 
+def note_logging() -> None:
+    """Note by which variables Prefect's logging was set up when it was imported."""
+    _SET_UP.clear()
+    _SET_UP.update(_of_logging())
+
+
+def is_logging_set_up() -> bool:
+    """Tell whether Prefect's logging was set up by the variables that are set now."""
+    return _of_logging() == _SET_UP
+
+
+def _of_logging() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("PREFECT_LOGGING_")}
+
+
 def become(module: str, arguments: Sequence[str], env: dict[str, str]) -> int:
     """Be `python -m module arguments`, with the standard input and output that this process has.
 
@@ -65,10 +80,8 @@ def _read_again() -> None:
     from prefect.logging.configuration import setup_logging  # noqa: PLC0415
 
     refresh_global_settings_context()
-    logging = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_LOGGING_")}
-    if logging and logging != _SET_UP:
-        _SET_UP.clear()
-        _SET_UP.update(logging)
+    if _of_logging() and not is_logging_set_up():
+        note_logging()
         setup_logging(incremental=False)
 
 

@@ -8,6 +8,7 @@ import gc
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are imported
 
@@ -33,16 +34,18 @@ import prefect.server.database.interface
 import prefect.server.database.orm_models
 import prefect.task_engine
 import prefect.telemetry.run_telemetry
-import prefect.utilities.visualization  # noqa: F401
+import prefect.utilities.visualization
 import pyarrow.pandas_compat  # noqa: F401
 import rich._emoji_codes
 import rich.status  # noqa: F401
+from fastapi.routing import _IncludedRouter
 from jinja2 import TemplateAssertionError
 from numba.core.registry import cpu_target
 from pandas import DataFrame
 from pandera.backends.pandas.register import register_pandas_backends
 from prefect._internal.plugins.collections import load_prefect_collections
 from sqlalchemy.orm import configure_mappers
+from starlette.routing import BaseRoute
 
 from reports.pages import pages
 from reports.plots.theme import make_figure, page_svg
@@ -51,6 +54,7 @@ from schemas.spec.release_spec import load_spec
 from stores.statement import statement
 from tests import compiled_once, quick_flows  # noqa: F401
 from tests.small_release import HISTOGRAM_SEEDS, QUICK, write_small_release
+from tests.warm.becoming import note_logging
 
 with TemporaryDirectory(prefix="deniable-warm-") as _folder:
     for _number, _changes in enumerate(({}, QUICK, HISTOGRAM_SEEDS)):
@@ -67,6 +71,23 @@ for _templates in (pages._templates(), statement.TEMPLATES):
     for _name in _templates.list_templates(["jinja"]):
         with suppress(TemplateAssertionError):  # it is for the other
             _templates.get_template(_name)
+
+# An application of Prefect's server works out what each of its routes takes when it is first asked.
+_work_out = _IncludedRouter._build_effective_context
+_WORKED_OUT: dict[int, Any] = {}
+
+
+def _worked_out_once(router: _IncludedRouter, route: BaseRoute) -> Any:
+    if id(route) not in _WORKED_OUT:
+        _WORKED_OUT[id(route)] = _work_out(router, route)
+    return _WORKED_OUT[id(route)]
+
+
+_IncludedRouter._build_effective_context = _worked_out_once  # type: ignore[method-assign]
+for _router in prefect.server.api.server.create_api_app().routes:
+    if isinstance(_router, _IncludedRouter):
+        _router.effective_candidates()
+note_logging()
 
 # What is here stays, in all that is forked: nobody need look through it for garbage.
 gc.collect()

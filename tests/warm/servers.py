@@ -28,14 +28,35 @@ from infra.servers.local_servers import Server
 from stores.locks import locked
 from tests.made_once import FOLDER
 from tests.quick_databases import mlflow_made_once
-from tests.warm.becoming import become
+from tests.warm.becoming import become, is_logging_set_up
 from tests.warm.forking import FORKS
 
 _MODULE = "infra.servers.prefect_server"
 _DATABASE = "prefect.db"
 _LONGEST = 2**20
-_NOTHING_OLD = {"PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": ","}
-"""What is deleted from its database: no kind of records."""
+_MAKING = """
+import asyncio
+from infra.servers.prefect_database import make_prefect_database
+from prefect.server.database import provide_database_interface
+from prefect.server.models.block_registration import run_block_auto_registration
+
+async def register():
+    database = provide_database_interface()
+    async with await database.session() as session:
+        await run_block_auto_registration(session=session)
+    await (await database.engine()).dispose()
+
+make_prefect_database()
+asyncio.run(register())
+"""
+_MADE_BEFORE = {
+    # Its kinds of blocks are in the database that is copied.
+    "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
+    "PREFECT_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
+    # Nothing in it is old enough to be deleted.
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": ",",
+}
+"""What a forked server need not do when it starts."""
 
 
 def _made_once() -> Path:
@@ -43,9 +64,8 @@ def _made_once() -> Path:
     with locked(FOLDER / "making-prefect.lock", wait=True):
         if not (made := FOLDER / _DATABASE).exists():
             home = FOLDER / "prefect"
-            making = "from infra.servers.prefect_database import make_prefect_database; make_prefect_database()"
             environment = {**os.environ, "PREFECT_HOME": str(home)}
-            subprocess.run([sys.executable, "-c", making], env=environment, check=True)
+            subprocess.run([sys.executable, "-c", _MAKING], env=environment, check=True)
             (home / _DATABASE).rename(made)
     return made
 
@@ -159,14 +179,18 @@ def _serve(here: socket, there: socket) -> None:
     # Of the settings that one of its applications has, there is one in this process.
     Settings.hash_key = lambda _settings: "all"
     _do_not_tire()
-    sys.exit(become(_MODULE, [str(listening)], json.loads(asked) | _NOTHING_OLD))
+    sys.exit(become(_MODULE, [str(listening)], json.loads(asked) | _MADE_BEFORE))
 
 
 def _do_not_tire() -> None:
     """Leave out what a server does again and again for nobody."""
     from docket import Worker  # noqa: PLC0415 - it is there already, and nowhere else
+    from prefect.logging import configuration  # noqa: PLC0415
     from prefect.server.api import background_workers  # noqa: PLC0415
 
+    # Its application sets logging up once more.
+    set_up = configuration.setup_logging
+    configuration.setup_logging = lambda: {} if is_logging_set_up() else set_up()
     # Its list of tasks is looked at once a second, and not each quarter of one.
     seldom = timedelta(seconds=1)
     background_workers.Worker = partial(Worker, minimum_check_interval=seldom, scheduling_resolution=seldom)

@@ -31,7 +31,7 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
 from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
-from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan, in_batches
+from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan, Noise, in_batches
 from deniable.measurements.document import Choice as PublishedChoice
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.noisy_tables import Cells
@@ -48,6 +48,10 @@ FEWEST_RECORDS = 10_000
 
 _SIGNAL_OF_A_TABLE = {"gaussian": 300.0, "laplace": 400.0}
 """Signal above which there is one more extra table per attribute; Laplace noise grows faster with their number."""
+WIDE = 50
+"""Number of attributes above which more extra tables are requested at the same signal: most pairs are not measured."""
+_MOST_MORE_TABLES = 3.0
+"""Largest ratio of the extra tables of a wide table to those that others have at the same signal."""
 _FEWEST_WITH_VALUES = 4
 """Smallest number of tables in a batch for one of them to be of values within buckets."""
 _TIED = 1.0
@@ -192,7 +196,7 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: W
     attributes = _buckets(plan, ones, total, signal)
     tables = _Tables(plan, counter, doors, words, attributes, _over_buckets(ones, attributes))
     if m > 1 and signal >= _NO_SIGNAL:
-        extras = min(plan.layout.extra_choices, round(m * signal / _SIGNAL_OF_A_TABLE[plan.noise]), tables.room())
+        extras = min(plan.layout.extra_choices, extra_tables(m, signal, plan.noise), tables.room())
         tables.measure_first(total, extras)
         tables.measure_extras(extras)
     glued = tables.fit_finally()
@@ -206,6 +210,18 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: W
         guides=tables.guides(glued),
         signal=signal,
     )
+
+
+def extra_tables(attributes: int, signal: float, noise: Noise) -> int:
+    """Number of extra tables that a signal allows, if there are as many pairs and shares.
+
+    Args:
+        attributes: number of attributes with several values.
+        signal: number of records divided by the mean noise of a typical table.
+        noise: kind of noise; with Laplace noise, wide tables have no more than others.
+    """
+    more = min(max(1.0, (attributes / WIDE) ** 2), _MOST_MORE_TABLES) if noise == "gaussian" else 1.0
+    return round(attributes * signal * more / _SIGNAL_OF_A_TABLE[noise])
 
 
 def _count_ones(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries) -> dict[int, NoisyMarginal]:
@@ -367,7 +383,10 @@ class _Tables:
         if not candidates or available < picks:
             return
         glued = self._glue(f"draft {batch}", "shares")
-        finer = self._recodings(glued) if picks >= _FEWEST_WITH_VALUES else []
+        # An order in which each guide comes first may leave other ties of a wide table unfitted.
+        finer = (
+            self._recodings(glued) if picks >= _FEWEST_WITH_VALUES and len(self._plan.layout.counted) <= WIDE else []
+        )
         asked = [*candidates, *finer]
         expected = {each: self._questions.expected(each, glued.expected(each.attributes)) for each in asked}
         answers = self._questions.answers(asked, self._counter)
