@@ -129,6 +129,8 @@ def start_prefect(
         "PREFECT__SERVER_FINAL": "1",
         "PREFECT__SERVER_WEBSERVER_ONLY" if pages else "PREFECT__SERVER_EPHEMERAL": "1",
         "PREFECT_UI_ENABLED": "1" if pages else "0",
+        # What automations wait for; they are of deployments, which only a stack has.
+        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
         **guarded_prefect(credentials, encrypted_with, f"http://{LOOPBACK}:{listening.getsockname()[1]}"),
     }
     return Server(

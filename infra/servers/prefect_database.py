@@ -1,8 +1,8 @@
 """Makes Prefect's database once, even if several servers of a fresh state folder start at once: its migrations race.
 
-A note beside the database says which version of Prefect made it, so that later servers need not load its migrations and
-its kinds of blocks: a second of the cores' time, of about three. Whatever else may be the case, all is done as Prefect
-does it.
+A note beside the database says which version of Prefect made it, and as which revision. A later server of that version
+on that revision loads no migrations, and registers no kinds of blocks. In every other case all is done as Prefect does
+it.
 """
 
 import asyncio

@@ -10,6 +10,7 @@ import pytest
 from deniable.inference import interval_table as of_cells
 from deniable.inference.estimation import Inference
 from deniable.inference.interval_table import check_intervals, interval_table
+from deniable.measurements.document import Measurements
 from stores.publication.release_folder import describe_domain
 from tests.inferred import DOMAIN, EVERYTHING, measured, people
 
@@ -79,3 +80,28 @@ def test_a_line_that_is_no_table_is_a_fault() -> None:
     described = json.loads(json.dumps(describe_domain(DOMAIN, {}, {})))
     check = check_intervals(described, measured(people(2, 3000)).document(), "x" * 200_000, None)
     assert check.faults == ("intervals.csv must be a table of comma-separated values, and is not",)
+
+
+def test_lines_are_worked_out_once_and_anew_for_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    rows = of_cells._rows
+
+    def counted(*given: object) -> object:
+        made.append(given)
+        return rows(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(of_cells, "_rows", counted)
+    monkeypatch.setattr(of_cells, "_lines", of_cells._Latest())
+    one, other = measured(people(2, 3000)), measured(people(3, 3000))
+    first = interval_table(one, Fraction(1, 2))
+    again = Measurements.from_document(one.domain, json.loads(json.dumps(one.document())))
+    assert interval_table(again, Fraction(1, 2)) == first
+    assert len(made) == 1
+    assert interval_table(one, Fraction(3, 5)) != first
+    assert interval_table(other, Fraction(3, 5)) != interval_table(one, Fraction(3, 5))
+    assert interval_table(one, Fraction(1, 2)) == first
+    assert len(made) == 5
+    monkeypatch.setattr(of_cells, "MOST_CELLS", 10)
+    latest = interval_table(other, Fraction(1))
+    assert interval_table(other, Fraction(1)) == latest
+    assert len(made) == 7, "many lines are not kept"
