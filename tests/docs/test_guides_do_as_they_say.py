@@ -1,5 +1,6 @@
 """Every command and every Python block of the documentation is run, in its order, and prints what the page shows."""
 
+import gzip
 import os
 import re
 import shutil
@@ -109,7 +110,12 @@ def village(project: Project) -> Path:
 def fresh(request: pytest.FixtureRequest, project: Project, page: Path) -> Iterator[Project]:
     """The copy as a page begins with it, in the place that its release was made in."""
     given = project.folder / "examples" / "village" / "village.csv"
-    if directives(page).get("starts with") == "village":
+    begins = directives(page).get("starts with")
+    if begins == "diabetes":
+        packed = request.getfixturevalue("shared") / "data" / "diabetes130" / "diabetic_data.csv.gz"
+        given = project.folder / "examples" / "diabetes" / "diabetic_data.csv"
+        given.write_bytes(gzip.decompress(packed.read_bytes()))
+    if begins == "village":
         kept = request.getfixturevalue("village")
         shutil.copytree(kept / "var", project.folder / "var", symlinks=True)
         shutil.copy(kept / "village.csv", given)
