@@ -190,7 +190,9 @@ def _do_not_tire() -> None:
 
     # Its application sets logging up once more.
     set_up = configuration.setup_logging
-    configuration.setup_logging = lambda: {} if is_logging_set_up() else set_up()
+    configuration.setup_logging = lambda incremental=None: (
+        {} if incremental is None and is_logging_set_up() else set_up(incremental)
+    )
     # Its list of tasks is looked at once a second, and not each quarter of one.
     seldom = timedelta(seconds=1)
     background_workers.Worker = partial(Worker, minimum_check_interval=seldom, scheduling_resolution=seldom)
