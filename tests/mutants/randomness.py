@@ -175,7 +175,7 @@ MUTANTS = (
         (
             "{name: pa.string() for name in columns if name in texts}",
             "{}",
-            "a person is two, with a record of each, if one of the numbers is read beside nulls",
+            "people with large numbers are others, if a file of floats lies beside theirs",
             _PEOPLE + "test_a_number_is_one_person",
         ),
         (
