@@ -424,7 +424,7 @@ def read_kept() -> dict[str, dict[str, Any]]:
 def keep(found: Mapping[str, Mapping[str, Any]]) -> None:
     """Keep all figures; a run that is ended while it writes leaves the earlier ones."""
     new = KEPT.with_suffix(".new")
-    new.write_text(json.dumps(found, separators=(",", ":"), sort_keys=True) + "\n", encoding="utf-8")
+    new.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
     new.replace(KEPT)
 
 
