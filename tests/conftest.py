@@ -1,5 +1,6 @@
 """What several kinds of tests share."""
 
+import csv
 import gc
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,14 @@ def shared() -> Path:
             "needs the folder 'shared' beside the checkout: vectors and real data that are not part of the project"
         )
     return folder
+
+
+@pytest.fixture
+def usual_limit_of_fields() -> Iterator[None]:
+    """Python's own limit of a field in CSV; a package that some other test imports takes it away."""
+    before = csv.field_size_limit(131_072)
+    yield
+    csv.field_size_limit(before)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,6 +20,7 @@ from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Protocol
 
 import pyarrow as pa
@@ -34,6 +35,7 @@ from schemas.table import columns_read
 from stores.tables.partitions import is_in_a_store, parts_in_folder, parts_in_store
 
 _BLOCK_BYTES = 4 << 20
+_LIMIT_OF_FIELDS = Lock()
 _ENDLESS_ROW = "straddling object"  # Arrow's word for a row that is longer than a block
 
 
@@ -249,13 +251,15 @@ class CsvTable:
 
 def _fields_of(row: str) -> list[str]:
     """The fields of a row, which may be as long as Arrow's; none if a quote in it is never closed."""
-    usual = csv.field_size_limit(_BLOCK_BYTES)
-    try:
-        return next(csv.reader([row], skipinitialspace=True, strict=False), [])
-    except csv.Error:
-        return []
-    finally:
-        csv.field_size_limit(usual)
+    # The limit is one for all threads, and Arrow asks in several.
+    with _LIMIT_OF_FIELDS:
+        usual = csv.field_size_limit(_BLOCK_BYTES)
+        try:
+            return next(csv.reader([row], skipinitialspace=True, strict=False), [])
+        except csv.Error:
+            return []
+        finally:
+            csv.field_size_limit(usual)
 
 
 class JoinedTable:

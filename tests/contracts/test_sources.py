@@ -2,7 +2,7 @@ import csv
 import gzip
 import io
 import zipfile
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.release_spec import PackageSource, load_spec
-from stores.tables.sources import CsvTable, ParquetTable, Source, fetch_wheel, opened_source
+from stores.tables.sources import CsvTable, ParquetTable, Source, _fields_of, fetch_wheel, opened_source
 from tests.small_release import NAMES, write_small_release
 
 
@@ -81,15 +81,7 @@ def test_a_quote_that_is_never_closed_costs_all_the_rows_it_swallows(tmp_path: P
     assert source.malformed_rows >= 3
 
 
-@pytest.fixture
-def _usual_limit() -> Iterator[None]:
-    """Python's own limit of a field; a package that some other test imports takes it away."""
-    before = csv.field_size_limit(131_072)
-    yield
-    csv.field_size_limit(before)
-
-
-@pytest.mark.usefixtures("_usual_limit")
+@pytest.mark.usefixtures("usual_limit_of_fields")
 def test_a_quote_that_swallows_most_of_a_file_prints_nothing_and_costs_the_rows_it_swallows(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -351,3 +343,13 @@ def test_a_file_that_is_not_there_is_refused(
     spec = load_spec(write_small_release(tmp_path, people=[], source={"kind": "file", "environment": "PEOPLE"}))
     with pytest.raises(InvalidInput, match=said), opened_source(spec, tmp_path):
         pass
+
+
+@pytest.mark.usefixtures("usual_limit_of_fields")
+def test_rows_that_are_looked_at_again_at_the_same_time_leave_the_limit_of_fields_as_it_was() -> None:
+    usual = csv.field_size_limit()
+    row = 'a, "' + "x" * 200_000 + '"'
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(_fields_of, [row] * 400))
+    assert all(fields == ["a", "x" * 200_000] for fields in found)
+    assert csv.field_size_limit() == usual
