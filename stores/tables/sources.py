@@ -251,7 +251,7 @@ class CsvTable:
 
 def _fields_of(row: str) -> list[str]:
     """The fields of a row, which may be as long as Arrow's; none if a quote in it is never closed."""
-    # The limit is one for all threads, and Arrow asks in several.
+    # The limit is one for all threads, and two tables may be read at the same time.
     with _LIMIT_OF_FIELDS:
         usual = csv.field_size_limit(_BLOCK_BYTES)
         try:
