@@ -9,6 +9,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from hashlib import sha256
 from itertools import zip_longest
 from math import prod, sqrt
 from typing import Any, Final
@@ -55,14 +56,16 @@ class _Latest:
     """
 
     def __init__(self) -> None:
-        self._key: object = None
-        self._lines: list[list[str]] = []
+        # Replaced as a whole, so that no thread finds the lines of one table with the key of another.
+        self._kept: tuple[object, list[list[str]]] = (None, [])
 
     def of(self, measured: Measurements, probability: Fraction | None) -> Iterator[list[str]]:
         """The lines, in order; many are not kept, and worked out one by one each time."""
-        key = (measured.domain, json.dumps(measured.document(), sort_keys=True), probability)
-        if key == self._key:
-            yield from self._lines
+        document = json.dumps(measured.document(), sort_keys=True)
+        key = (measured.domain, sha256(document.encode()).digest(), probability)
+        known, kept = self._kept
+        if key == known:
+            yield from kept
             return
         lines: list[list[str]] = []
         for line in _rows(measured, probability):
@@ -70,7 +73,7 @@ class _Latest:
                 lines.append(line)
             yield line
         if len(lines) <= MOST_CELLS:
-            self._key, self._lines = key, lines
+            self._kept = key, lines
 
 
 _lines: Final = _Latest()
