@@ -7,7 +7,7 @@ not belong here (schemas.codebooks.proposals).
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -126,7 +126,7 @@ def discover(state: Path, spec: ReleaseSpec, plan: DiscoveryPlan, *, anew: bool 
         snapshot = require_same_copy(workspace, workspace.vault / _SNAPSHOT, begun.snapshot)
         content, entry, fresh = _answered(workspace, plan, snapshot)
         folder = publish_discovery(workspace, content, entry, key)
-        note(workspace, Begun(**{**vars(begun), "finished": True}))
+        note(workspace, replace(begun, finished=True))
         end_custody(workspace)
         return Discovered(begun.discovery, folder, released_answers(state, begun.discovery), charged=fresh)
 
