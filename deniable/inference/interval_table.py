@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from itertools import zip_longest
-from math import prod, sqrt
+from math import prod
 from typing import Any, Final
 
 from deniable.foundation.checks import Check, found
@@ -113,8 +113,7 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
 
 def _of(answer: Answer) -> list[str]:
     low, high = (0.0, 0.0) if answer.interval is None else (answer.interval.low, answer.interval.high)
-    spread = sqrt(answer.noise_deviation**2 + answer.sampling_deviation**2)
-    return [f"{number + 0.0:.10g}" for number in (answer.estimate, low, high, spread)]
+    return [f"{number + 0.0:.10g}" for number in (answer.estimate, low, high, answer.deviation)]
 
 
 def check_intervals(
