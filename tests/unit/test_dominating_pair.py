@@ -114,7 +114,7 @@ def test_more_runs_and_smaller_deltas_never_cost_less(pair: DominatingPair) -> N
 
 @pytest.mark.filterwarnings("error")
 def test_where_the_charge_alone_is_in_the_way_epsilon_is_the_loss_from_which_it_is_not() -> None:
-    losses, law = np.arange(5) * 0.5, np.array([0.6, 0.4, 0.0, 0.0, 0.0])
+    losses, law = np.array([0.0, 0.5, 1.0, 1.5, 2.0]), np.array([0.6, 0.4, 0.0, 0.0, 0.0])
     # What is charged is 0.25 e^-epsilon, as the order is 1: at a loss of 1.5 for the first time at most the target.
     for target in (0.25 * 2e-1, 0.25 * math.exp(-1.4), 0.25 * math.exp(-1.5) * (1 + 1e-12)):
         found = _first_within(losses, law, target, order=1.0, error=1.0, shift=3.0)
