@@ -329,10 +329,10 @@ class Inference:
 
     def law(self, functional: Functional, sampling: float = 0.0) -> ErrorLaw:
         """The law of the error of a linear function's estimate, with a variance of sampling."""
-        public = self.system.variance_of_public_totals(functional)
         if self._is_gaussian and (sampling > 0 or not self.has_lattice(functional)):
             # A sum of Gaussian noise is normal unless it is on a lattice; the variance is that of the weights.
             return ErrorLaw(self.system.variance(functional) + max(sampling, 0.0))
+        public = self.system.variance_of_public_totals(functional)
         return ErrorLaw.of(self.system.weights(functional), max(sampling, 0.0) + public)
 
     def has_lattice(self, functional: Functional) -> bool:

@@ -9,8 +9,9 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from hashlib import sha256
 from itertools import zip_longest
-from math import prod, sqrt
+from math import prod
 from typing import Any, Final
 
 from deniable.foundation.checks import Check, found
@@ -55,14 +56,16 @@ class _Latest:
     """
 
     def __init__(self) -> None:
-        self._key: object = None
-        self._lines: list[list[str]] = []
+        # Replaced as a whole, so that no thread finds the lines of one table with the key of another.
+        self._kept: tuple[object, list[list[str]]] = (None, [])
 
     def of(self, measured: Measurements, probability: Fraction | None) -> Iterator[list[str]]:
         """The lines, in order; many are not kept, and worked out one by one each time."""
-        key = (measured.domain, json.dumps(measured.document(), sort_keys=True), probability)
-        if key == self._key:
-            yield from self._lines
+        document = json.dumps(measured.document(), sort_keys=True)
+        key = (measured.domain, sha256(document.encode()).digest(), probability)
+        known, kept = self._kept
+        if key == known:
+            yield from kept
             return
         lines: list[list[str]] = []
         for line in _rows(measured, probability):
@@ -70,7 +73,7 @@ class _Latest:
                 lines.append(line)
             yield line
         if len(lines) <= MOST_CELLS:
-            self._key, self._lines = key, lines
+            self._kept = key, lines
 
 
 _lines: Final = _Latest()
@@ -110,8 +113,7 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
 
 def _of(answer: Answer) -> list[str]:
     low, high = (0.0, 0.0) if answer.interval is None else (answer.interval.low, answer.interval.high)
-    spread = sqrt(answer.noise_deviation**2 + answer.sampling_deviation**2)
-    return [f"{number + 0.0:.10g}" for number in (answer.estimate, low, high, spread)]
+    return [f"{number + 0.0:.10g}" for number in (answer.estimate, low, high, answer.deviation)]
 
 
 def check_intervals(

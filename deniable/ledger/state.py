@@ -159,8 +159,10 @@ class LedgerState:
         fresh = list({charge.identity: charge for charge in charges if self.known(charge) is None}.values())
         dataset = datasets.pop()
         balances = self.balances(dataset, time)
-        if balances[0].limit.delta < 1 and (open_steps := [each for each in fresh if each.claim.cost.delta >= 1]):
-            raise BudgetExceeded.without_privacy(balances[0], open_steps)
+        if open_steps := [each for each in fresh if each.claim.cost.delta >= 1]:
+            for balance in balances:
+                if balance.limit.delta < 1:
+                    raise BudgetExceeded.without_privacy(balance, open_steps)
         after = self._balances(dataset, time, lambda tally: tally.cost_with(fresh))
         for balance, would_be in zip(balances, after, strict=True):
             if fresh and would_be.spent.exceeds(balance.limit):

@@ -190,7 +190,9 @@ def _first_within(
         return max(0.0, shift + float(losses[0]))
     # Between two losses the sum is upper - e^(epsilon - loss) lower; the charge is largest at the lower loss.
     excess = float(upper[first]) + peak * exp(-order * losses[first - 1]) - target
-    return max(0.0, shift + float(losses[first]) + min(0.0, log(excess / lower[first])))
+    # Unless `lower` is larger, and so where it is 0 and only the charge exceeds the target, it is the loss itself.
+    below = log(excess / lower[first]) if excess < lower[first] else 0.0
+    return max(0.0, shift + float(losses[first]) + below)
 
 
 def _log_moment(runs: Runs, order: float) -> float:

@@ -26,8 +26,9 @@ Source: our own proof, of a step that is usual; Amin, Kulesza, Muñoz Medina, Va
 Contributions", compare ways to bound what one person contributes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,3 +69,22 @@ def kept_records(people: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArr
     is_first = np.concatenate([[True], (sorted_people[1:] != sorted_people[:-1]).any(axis=1)])
     kept[order[is_first]] = True
     return kept
+
+
+def kept_in_chunks(
+    people: Sequence[NDArray[np.uint64]], words: Sequence[NDArray[np.uint64]]
+) -> list[NDArray[np.bool_]]:
+    """`kept_records` of records that are in chunks: of each person one record, whichever chunks have that person.
+
+    Args:
+        people: key of the person of each record, shape (records, 2) of each chunk.
+        words: an independent uniform word for each record, shape (records,) of each chunk.
+
+    Returns:
+        Whether each record is kept, shape (records,) of each chunk.
+    """
+    if not people:
+        return []
+    kept = kept_records(np.concatenate(people), np.concatenate(words))
+    ends = np.cumsum([0, *map(len, words)])
+    return [kept[begin:end] for begin, end in pairwise(ends)]

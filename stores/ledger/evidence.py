@@ -83,6 +83,7 @@ def _recorded(state: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
         with suppress(DeniableError, OSError, KeyError, TypeError):
             said = Statement.from_payload(Envelope.from_text(place.read_bytes()).payload)
             entry: Any = said.predicate["entry"]
+            entry_of(entry)  # which has the form of one, or is refused
             yield place.parent.name, [entry]
 
 

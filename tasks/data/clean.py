@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Person
 from deniable.foundation.errors import Refused
 from deniable.foundation.uniform import words_of_64_bits
-from deniable.privacy.one_person import kept_records, person_keys
+from deniable.privacy.one_person import kept_in_chunks, person_keys
 from schemas.references import Audience, Reference
 from stores.tables.tables import VALID, CodesWriter, encode, read_frames
 from stores.tracking.step_run import recorded_step
@@ -59,7 +59,7 @@ def _one_of_each(workspace: Workspace, checked: Reference, person: Person) -> It
     Each row has a word of its own, of a stream of its frame.
     """
     key = workspace.key()
-    people, words = [np.empty((0, 2), np.uint64)], [np.empty(0, np.uint64)]
+    people, words = [], []
     for chunk, frame in enumerate(read_frames(checked.path)):
         valid = frame.loc[frame[VALID], person.column]
         stream = key.stream(
@@ -71,9 +71,7 @@ def _one_of_each(workspace: Workspace, checked: Reference, person: Person) -> It
         )
         people.append(_keys_of(valid))
         words.append(words_of_64_bits(stream, len(valid)))
-    ends = np.cumsum([len(those) for those in words])
-    kept = kept_records(np.concatenate(people), np.concatenate(words))
-    return iter(np.split(kept, ends[:-1])[1:])
+    return iter(kept_in_chunks(people, words))
 
 
 def _keys_of(identifiers: pd.Series) -> NDArray[np.uint64]:

@@ -7,7 +7,7 @@ not belong here (schemas.codebooks.proposals).
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -27,7 +27,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.uniform import words_of_64_bits
 from deniable.ledger.drawing_versions import stream_name
 from deniable.ledger.entries import Entry
-from deniable.privacy.one_person import kept_records, person_keys
+from deniable.privacy.one_person import kept_in_chunks, person_keys
 from schemas.plain_text import fault_of_cell, fault_of_name
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
@@ -126,7 +126,7 @@ def discover(state: Path, spec: ReleaseSpec, plan: DiscoveryPlan, *, anew: bool 
         snapshot = require_same_copy(workspace, workspace.vault / _SNAPSHOT, begun.snapshot)
         content, entry, fresh = _answered(workspace, plan, snapshot)
         folder = publish_discovery(workspace, content, entry, key)
-        note(workspace, Begun(**{**vars(begun), "finished": True}))
+        note(workspace, replace(begun, finished=True))
         end_custody(workspace)
         return Discovered(begun.discovery, folder, released_answers(state, begun.discovery), charged=fresh)
 
@@ -213,7 +213,7 @@ def _one_of_each(workspace: Workspace, snapshot: Reference, person: Person) -> I
     """Which rows of each batch count: one of each person. Rows without an identifier do not."""
     missing = {str(code) for code in _missing_of(workspace.spec, person)}
     key = workspace.key()
-    people, words, known = [np.empty((0, 2), np.uint64)], [np.empty(0, np.uint64)], []
+    people, words, known = [], [], []
     for chunk, batch in enumerate(_batches(snapshot.path)):
         identifiers = batch.column(person.column).to_pylist()
         named = np.array([text is not None and text not in missing for text in identifiers], bool)
@@ -227,9 +227,7 @@ def _one_of_each(workspace: Workspace, snapshot: Reference, person: Person) -> I
         people.append(person_keys(text for text, counts in zip(identifiers, named, strict=True) if counts))
         words.append(words_of_64_bits(stream, int(named.sum())))
         known.append(named)
-    ends = np.cumsum([len(those) for those in words])
-    kept = kept_records(np.concatenate(people), np.concatenate(words))
-    for named, chosen in zip(known, np.split(kept, ends[:-1])[1:], strict=True):
+    for named, chosen in zip(known, kept_in_chunks(people, words), strict=True):
         rows = np.zeros(len(named), bool)
         rows[named] = chosen
         yield rows

@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.uniform import words_of_64_bits
-from deniable.privacy.one_person import kept_records, person_keys
+from deniable.privacy.one_person import kept_in_chunks, kept_records, person_keys
 
 Choice = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.bool_]]
 Table = list[tuple[str, int]]
@@ -120,6 +120,16 @@ def test_which_record_of_a_person_is_kept_depends_on_that_person_alone(
 
 def test_nothing_is_kept_of_no_records() -> None:
     assert kept_records(person_keys([]), np.empty(0, np.uint64)).tolist() == []
+
+
+def test_chunks_of_records_are_chosen_from_as_all_of_them_together() -> None:
+    stream = ReleaseKey(bytes(32)).stream(step="test", mechanism="chunks", inputs="", parameters={})
+    people, words = person_keys(str(number % 7) for number in range(40)), words_of_64_bits(stream, 40)
+    ends = [13, 13, 14, 37]
+    chunks = kept_in_chunks(np.split(people, ends), np.split(words, ends))
+    assert [len(chunk) for chunk in chunks] == [13, 0, 1, 23, 3]
+    assert np.concatenate(chunks).tolist() == kept_records(people, words).tolist()
+    assert kept_in_chunks([], []) == []
 
 
 def test_each_record_of_a_person_is_as_likely_as_the_others() -> None:

@@ -15,9 +15,12 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.entries import ALL_ROWS, Charge
 from deniable.ledger.state import LedgerBroken
 from deniable.ledger.verification import records_of, verify
+from deniable.record.attestation import DISCOVERY, Envelope, statement
+from schemas.provenance import RECORD
 from stores.ledger import state_ledger as opening
 from stores.ledger.anchor import Anchor, LedgerReplaced
 from stores.ledger.database import LedgerDatabase, LedgerUnavailable, insert_lines
+from stores.ledger.evidence import Evidence, evidence_in
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
 from stores.ledger.moving import move_ledger
 from stores.ledger.recovery import recover
@@ -287,6 +290,15 @@ def test_a_release_of_the_vault_that_the_ledger_does_not_know_proves_a_lost_ledg
         recover(tmp_path, [], by="ada", reason="lost", accept=False)
     recover(tmp_path, [], by="ada", reason="lost", accept=True)
     opened(tmp_path).set_policy(policy(1))
+
+
+@pytest.mark.parametrize("entry", [None, 7, "entry", {}, {"number": 1}, {"number": 1, "digest": 2}])
+def test_a_record_of_a_discovery_without_an_entry_is_no_evidence(tmp_path: Path, entry: Any) -> None:
+    place = tmp_path / "discoveries" / "people-1" / RECORD
+    place.parent.mkdir(parents=True)
+    payload = statement({"discovery.json": "0" * 64}, {"entry": entry}, version=DISCOVERY)
+    place.write_text(Envelope(payload=payload, keyid="0" * 64, signature=bytes(64)).to_text())
+    assert evidence_in(tmp_path) == Evidence({}, {}, [], {})
 
 
 def test_an_old_copy_does_not_become_the_ledger_of_the_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

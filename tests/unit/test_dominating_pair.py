@@ -11,6 +11,7 @@ from deniable.privacy.dominating_pair import (
     DominatingPair,
     _decayed_sums,
     _fast_length,
+    _first_within,
     composed_epsilon,
     connect_the_dots,
 )
@@ -109,6 +110,19 @@ def test_more_runs_and_smaller_deltas_never_cost_less(pair: DominatingPair) -> N
     found = np.array([[composed_epsilon(finite, times=t, delta=d) for d in (1e-3, 1e-6, 1e-9, 1e-12)] for t in times])
     assert (np.diff(found, axis=0) >= 0).all()
     assert (np.diff(found, axis=1) >= 0).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_where_the_charge_alone_is_in_the_way_epsilon_is_the_loss_from_which_it_is_not() -> None:
+    losses, law = np.array([0.0, 0.5, 1.0, 1.5, 2.0]), np.array([0.6, 0.4, 0.0, 0.0, 0.0])
+    # What is charged is 0.25 e^-epsilon, as the order is 1: at a loss of 1.5 for the first time at most the target.
+    for target in (0.25 * 2e-1, 0.25 * math.exp(-1.4), 0.25 * math.exp(-1.5) * (1 + 1e-12)):
+        found = _first_within(losses, law, target, order=1.0, error=1.0, shift=3.0)
+        first = int(np.count_nonzero(0.25 * np.exp(-losses) > target))
+        assert found == 3.0 + losses[first]
+    # And with nothing charged, it is where the sum over losses meets the target.
+    found = _first_within(losses, law, 0.1, order=0.0, error=0.0, shift=0.0)
+    assert 0.4 * -math.expm1(found - 0.5) == pytest.approx(0.1)
 
 
 def test_infinite_losses_that_exceed_delta_leave_no_epsilon() -> None:

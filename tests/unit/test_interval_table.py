@@ -83,6 +83,25 @@ def test_a_line_that_is_no_table_is_a_fault() -> None:
     assert check.faults == ("intervals.csv must be a table of comma-separated values, and is not",)
 
 
+def test_at_no_moment_does_a_key_stand_by_the_lines_of_another_table() -> None:
+    one, other = measured(people(2, 3000)), measured(people(3, 3000))
+    right = list(of_cells._rows(other, Fraction(1)))
+    found: list[object] = []
+
+    class Watched(of_cells._Latest):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            at_this_moment = of_cells._Latest()
+            vars(at_this_moment).update(vars(self))
+            found.append(list(at_this_moment.of(other, Fraction(1))))
+
+    latest = Watched()
+    for each in (one, other):
+        list(latest.of(each, Fraction(1)))
+    assert len(found) > 2
+    assert all(lines == right for lines in found)
+
+
 def test_lines_are_worked_out_once_and_anew_for_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
     rows = of_cells._rows

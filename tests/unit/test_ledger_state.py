@@ -70,6 +70,10 @@ def test_a_part_of_the_rows_does_not_let_a_step_without_privacy_into_a_ledger_th
     with pytest.raises(BudgetExceeded, match=r"must permit by a cap of delta 1, got 0\.75; nothing was charged"):
         books(policy(3, "0.75")).require_room([step], TIME)
     books(policy(3, "1")).require_room([step], TIME)
+    for lifetime, year in (("1", "0.75"), ("0.75", "1")):
+        with pytest.raises(BudgetExceeded, match=r"must permit by a cap of delta 1, got 0\.75; nothing was charged"):
+            books(policy(3, lifetime, period=yearly(3, year))).require_room([step], TIME)
+    books(policy(3, "1", period=yearly(3, "1"))).require_room([step], TIME)
     books(policy(3, "0.75")).require_room([charge(0, "0.999", probability=Fraction(1, 2), part="parameters")], TIME)
 
 

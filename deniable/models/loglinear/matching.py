@@ -22,6 +22,8 @@ from deniable.foundation.domain import Codes
 from deniable.models.loglinear.flat_tables import Attributes
 from deniable.models.loglinear.stratified_sampling import TOGETHER
 
+Integers = NDArray[np.int64]
+
 WHOLE = 1 << 24
 """What the cells of a target table sum to, up to rounding."""
 SWEEPS = 4
@@ -42,7 +44,7 @@ class PairTable:
     """
 
     attributes: Attributes
-    shares: NDArray[np.int64]
+    shares: Integers
 
 
 def words_of_matching(tables: Sequence[PairTable], fixed: Collection[int], records: int) -> int:
@@ -98,13 +100,7 @@ def _free(tables: Sequence[PairTable], fixed: Collection[int]) -> list[int]:
     return sorted({attribute for table in tables for attribute in table.attributes} - set(fixed))
 
 
-def _tables_of(
-    attribute: int,
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    width: NDArray[np.int64],
-    start: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def _tables_of(attribute: int, first: Integers, second: Integers, width: Integers, start: Integers) -> Integers:
     """The tables of an attribute: the other attribute, the first cell, and the strides of both; shape (n, 4)."""
     numbers = np.flatnonzero((first == attribute) | (second == attribute))
     leads, wide = first[numbers] == attribute, width[numbers]
