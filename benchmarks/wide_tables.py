@@ -10,15 +10,13 @@ What each key gives is appended to a file, and a key that is there already is no
 change of the learner.
 """
 
-import argparse
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +25,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.development_tables import TABLES, prepare
-from benchmarks.utility import ROOT, Budget, Half, budget, released, tools
+from benchmarks.measuring import markdown, spread
+from benchmarks.utility import ROOT, Budget, Half, budget, options, released, tools
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
@@ -187,11 +186,7 @@ WAYS: Final = {"loglinear": learnt, "independent": independent}
 
 def main() -> None:
     """Measure, and print a line for each table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.wide_tables", description=__doc__)
-    parser.add_argument(
-        "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
-    )
-    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
+    parser = options("wide_tables", __doc__)
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
     parser.add_argument("--epsilon", default="1", metavar="EPSILON[:DELTA]", help="budget; delta is 1e-9 by default")
     parser.add_argument("--keys", type=int, default=5)
@@ -241,15 +236,14 @@ class _Kept:
 
 def _page(name: str, runs: Sequence[dict[str, float]]) -> str:
     """Means, standard deviations and goals of the figures, as a Markdown table."""
-    lines = ["| figure | mean | standard deviation | goal |", "|---|---|---|---|"]
+    rows = []
     for figure, head in SHOWN.items():
         if figure in runs[0]:
             values = [run[figure] for run in runs]
-            spread = stdev(values) if len(values) > 1 else 0.0
             goal = GOALS.get(name, {}).get(figure)
             aimed = "" if goal is None else f"{goal:g}, {'reached' if fmean(values) <= goal else 'missed'}"
-            lines.append(f"| {head} | {fmean(values):.4f} | {spread:.4f} | {aimed} |")
-    return "\n".join(lines)
+            rows.append([head, f"{fmean(values):.4f}", f"{spread(values):.4f}", aimed])
+    return markdown(["figure", "mean", "standard deviation", "goal"], rows)
 
 
 if __name__ == "__main__":
