@@ -30,6 +30,23 @@ def spread(values: Sequence[float]) -> float:
     return stdev(values) if len(values) > 1 else 0.0
 
 
+def require(verdicts: Iterable[tuple[str, bool]], refusal: str) -> None:
+    """Print what was judged.
+
+    Args:
+        verdicts: each in words, and whether it is as expected.
+        refusal: what must hold.
+
+    Raises:
+        SystemExit: one of them is not as expected.
+    """
+    said = list(verdicts)
+    for words, holds in said:
+        print(f"{'as expected' if holds else 'NOT AS EXPECTED'}: {words}")
+    if not all(holds for _, holds in said):
+        raise SystemExit(refusal)
+
+
 def rewrite(path: Path, text: str) -> None:
     """Write a file; a run that is ended while it writes leaves the earlier one."""
     new = path.with_suffix(".new")

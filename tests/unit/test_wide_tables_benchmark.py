@@ -1,0 +1,83 @@
+"""`make bench-wide`: rules that nobody declared, independent attributes beside the learner, and what is kept."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.utility import Budget, Half
+from benchmarks.wide_tables import Scored, _alone, _page, append, independent, read_kept
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
+from deniable.learners.loglinear.plan import LoglinearRecipe
+
+SIZES = {"a": 4, "b": 2, "c": 30}
+DOMAIN = Domain(
+    tuple(Attribute(name, tuple(range(size)), "nominal", tuple(range(size))) for name, size in SIZES.items()),
+    target="b",
+)
+
+
+def halves(rows: int = 4000) -> Half:
+    """A half in which `b` is 0 wherever `a` is 0 or 1, and `c` is anything."""
+    draw = np.random.default_rng(list(b"wide tables"))
+    a, c = draw.integers(4, size=rows), draw.integers(30, size=rows)
+    people = pd.DataFrame({"a": a, "b": (a > 1) & (draw.random(rows) < 0.5), "c": c}).astype(int)
+    meta = {"columns": {"a": {"size": 4, "eval_coarsen": 2}, "b": {"size": 2}, "c": {"size": 30}}}
+    return Half(meta, DOMAIN, people, people)
+
+
+def test_a_rule_that_nobody_declared_is_broken_by_records_that_have_what_never_met() -> None:
+    half = halves()
+    records = half.train.to_numpy().astype(np.uint16)
+    assert Scored(half, None).rules_broken(records) == [0.0], "of three pairs one has a rule"
+    broken = records.copy()
+    broken[:40, :2] = [1, 1]
+    assert Scored(half, None).rules_broken(broken) == [0.01]
+    # Fewer than 20 would be expected to have both.
+    few = Half(half.meta, DOMAIN, half.train[:70], half.holdout)
+    assert Scored(few, None).rules_broken(broken) == []
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9)])
+def test_independent_attributes_divide_the_whole_budget(delta: Fraction) -> None:
+    plan = LoglinearRecipe(Fraction(1), delta, "laplace" if delta == 0 else "gaussian").calibrate(DOMAIN)
+    laws = [_alone(plan, shares) for shares in plan.layout.one_way_shares]
+    if delta:
+        rho = sum(1 / (2 * law.sigma_squared) for law in laws if isinstance(law, DiscreteGaussian))
+        assert float(rho) == pytest.approx(plan.layout.rho_of(float(plan.amount)), rel=1e-6)
+    else:
+        assert sum(1 / law.scale for law in laws if isinstance(law, DiscreteLaplace)) == 1
+
+
+def test_independent_attributes_have_the_values_of_the_half_and_no_dependence() -> None:
+    half = halves()
+    records, _ = independent(half, Budget(Fraction(50), Fraction(1, 10**9)), 1)
+    real = half.train.to_numpy()
+    assert records.shape == real.shape
+    for i, size in enumerate(DOMAIN.cardinalities):
+        one, other = (np.bincount(codes[:, i], minlength=size) / len(real) for codes in (records, real))
+        assert np.abs(one - other).sum() / 2 < 0.01
+    # A quarter of the people have b = 1, and half have a below 2.
+    assert Scored(half, None).rules_broken(records) == pytest.approx([1 / 8], abs=0.03)
+
+
+def test_what_is_kept_is_of_one_version_of_the_learner(tmp_path: Path) -> None:
+    path = tmp_path / "var" / "kept.jsonl"
+    assert read_kept(path) == {}
+    append(path, (4, "zip", "loglinear", "1", 2), {"tvd2": 0.25})
+    append(path, (5, "zip", "loglinear", "1", 2), {"tvd2": 0.125})
+    assert read_kept(path) == {
+        (4, "zip", "loglinear", "1", 2): {"tvd2": 0.25},
+        (5, "zip", "loglinear", "1", 2): {"tvd2": 0.125},
+    }
+
+
+def test_the_page_says_which_goals_are_reached() -> None:
+    lines = _page("meps", [{"tvd2": 0.04, "disc_acc": 0.74}, {"tvd2": 0.05, "disc_acc": 0.76}]).splitlines()
+    assert lines[2:] == [
+        "| pairs | 0.0450 | 0.0071 | 0.048, reached |",
+        "| told apart | 0.7500 | 0.0141 | 0.72, missed |",
+    ]
