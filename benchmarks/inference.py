@@ -11,7 +11,7 @@ releases that are missing, or were made by another version of the learner, one b
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -24,7 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks.coverage import COLUMNS, DATA, LEVEL, ROWS, expected_of_counts, expected_of_shares, page, section
+from benchmarks.coverage import (
+    COLUMNS,
+    DATA,
+    LEVEL,
+    ROWS,
+    expected_of_counts,
+    expected_of_shares,
+    page,
+    section,
+    verdicts,
+)
 from benchmarks.measuring import rewrite
 from benchmarks.mechanisms import half_of
 from benchmarks.utility import ROOT, Rows, options, prepare
@@ -425,8 +435,12 @@ def keep(found: Mapping[str, Mapping[str, Any]]) -> None:
     rewrite(KEPT, json.dumps(found, separators=(",", ":")) + "\n")
 
 
-def main(read: Callable[[str, Path], Population] = Population.read) -> None:
-    """Make the releases that are missing, keep their figures, and write the page."""
+def main() -> None:
+    """Make the releases that are missing, keep their figures, and write the page.
+
+    Raises:
+        SystemExit: something that must hold does not, or naive intervals cover.
+    """
     parser = options("inference", __doc__)
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA)
     parser.add_argument("--releases", type=int, default=200)
@@ -435,7 +449,7 @@ def main(read: Callable[[str, Path], Population] = Population.read) -> None:
         prepare(asked.shared, asked.work)
     entry, found = Entry.model_validate(ASKED), read_kept()
     for name in asked.data:
-        population, own = read(name, asked.work), found.setdefault(name, {})
+        population, own = Population.read(name, asked.work), found.setdefault(name, {})
         for number in range(1, asked.releases + 1):
             if str(number) not in own:
                 start = process_time()
@@ -444,6 +458,9 @@ def main(read: Callable[[str, Path], Population] = Population.read) -> None:
                 print(f"{name} {number} of {asked.releases}: {process_time() - start:.1f} CPU seconds", flush=True)
         print(f"\n{section(name, own)}", flush=True)
     rewrite(PAGE, page(PAGE.read_text(encoding="utf-8"), found))
+    missed = [f"{name}, {what}" for name in asked.data for what, holds in verdicts(found[name]).items() if not holds]
+    if missed:
+        raise SystemExit(f"everything that the page lists must hold, got otherwise: {'; '.join(missed)}.")
 
 
 if __name__ == "__main__":
