@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.development_tables import _coded
 from benchmarks.utility import Budget, Half
 from benchmarks.wide_tables import Scored, _alone, _page, append, independent, read_kept
 from deniable.foundation.domain import Attribute, Domain
@@ -62,6 +63,20 @@ def test_independent_attributes_have_the_values_of_the_half_and_no_dependence() 
         assert np.abs(one - other).sum() / 2 < 0.01
     # A quarter of the people have b = 1, and half have a below 2.
     assert Scored(half, None).rules_broken(records) == pytest.approx([1 / 8], abs=0.03)
+
+
+def test_a_table_is_coded_by_left_edges_and_halved(tmp_path: Path) -> None:
+    table = pd.DataFrame({"n": ["-5", "0", "1.5", "3", "99"], "t": ["b", "a", "c", "?", "a"]})
+    coded = _coded(table, {"n": (0, 2, 4), "t": None}, "t", {"n": 2})
+    assert coded.rows.to_numpy().T.tolist() == [[0, 0, 0, 1, 2], [2, 1, 3, 0, 1]]
+    coded.halved("table", tmp_path)
+    half = Half.read(tmp_path, "table")
+    assert half.domain.cardinalities == (3, 4)
+    assert half.domain.target == "t"
+    assert half.meta["columns"]["n"]["eval_coarsen"] == 2
+    rows = [tuple(row) for part in (half.train, half.holdout) for row in part.to_numpy().tolist()]
+    assert [len(half.train), len(half.holdout)] == [2, 2]
+    assert len(set(rows)) == 4, "one row of five is in neither half, and none is in both"
 
 
 def test_what_is_kept_is_of_one_version_of_the_learner(tmp_path: Path) -> None:
