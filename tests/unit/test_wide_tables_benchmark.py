@@ -22,10 +22,10 @@ DOMAIN = Domain(
 
 
 def halves(rows: int = 4000) -> Half:
-    """A half in which `b` is 0 wherever `a` is 0 or 1, and `c` is anything."""
+    """A half in which `b` is 1 only where `a` is 3, and `c` is anything; values of `a` are scored two by two."""
     draw = np.random.default_rng(list(b"wide tables"))
     a, c = draw.integers(4, size=rows), draw.integers(30, size=rows)
-    people = pd.DataFrame({"a": a, "b": (a > 1) & (draw.random(rows) < 0.5), "c": c}).astype(int)
+    people = pd.DataFrame({"a": a, "b": (a > 2) & (draw.random(rows) < 0.5), "c": c}).astype(int)
     meta = {"columns": {"a": {"size": 4, "eval_coarsen": 2}, "b": {"size": 2}, "c": {"size": 30}}}
     return Half(meta, DOMAIN, people, people)
 
@@ -36,6 +36,7 @@ def test_a_rule_that_nobody_declared_is_broken_by_records_that_have_what_never_m
     assert Scored(half, None).rules_broken(records) == [0.0], "of three pairs one has a rule"
     broken = records.copy()
     broken[:40, :2] = [1, 1]
+    broken[40:80, :2] = [2, 1]  # which is scored with 3
     assert Scored(half, None).rules_broken(broken) == [0.01]
     # Fewer than 20 would be expected to have both.
     few = Half(half.meta, DOMAIN, half.train[:70], half.holdout)
@@ -61,8 +62,8 @@ def test_independent_attributes_have_the_values_of_the_half_and_no_dependence() 
     for i, size in enumerate(DOMAIN.cardinalities):
         one, other = (np.bincount(codes[:, i], minlength=size) / len(real) for codes in (records, real))
         assert np.abs(one - other).sum() / 2 < 0.01
-    # A quarter of the people have b = 1, and half have a below 2.
-    assert Scored(half, None).rules_broken(records) == pytest.approx([1 / 8], abs=0.03)
+    # An eighth of the people have b = 1, and half have a below 2.
+    assert Scored(half, None).rules_broken(records) == pytest.approx([1 / 16], abs=0.02)
 
 
 def test_a_table_is_coded_by_left_edges_and_halved(tmp_path: Path) -> None:
