@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.measuring import require
+from deniable.evaluation.commutes import miles
 from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.learners.origin_destination.draws import draw_origins
@@ -26,7 +28,6 @@ from deniable.privacy.urn_costs import UNIT
 LODES = "DENIABLE_LODES"
 EPSILON, DELTA = Fraction(46, 10), Fraction(1, 10**5)
 KEPT = Fraction(378, 10_000)
-_EARTH_MILES = 3958.8
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -83,7 +84,7 @@ def made_up_state(destinations: int = 400, origins: int = 4000, areas: int = 80)
     sizes = np.maximum((3 / (uniforms(stream, destinations) + 1e-3) ** 0.7).astype(np.int64), 1)
     pairs = []
     for place, size in enumerate(sizes.tolist()):
-        weights = np.cumsum(np.exp(-miles(destination_place[place], origin_place) / 6))
+        weights = np.cumsum(np.exp(-miles(destination_place[[place]], origin_place) / 6))
         homes = np.searchsorted(weights, uniforms(stream, size) * weights[-1])
         found, times = np.unique(np.minimum(homes, origins - 1), return_counts=True)
         pairs.append(np.stack([np.full(len(found), place), found, times]))
@@ -94,14 +95,6 @@ def made_up_state(destinations: int = 400, origins: int = 4000, areas: int = 80)
 def uniforms(stream: WordStream, count: int) -> Floats:
     """Numbers in [0, 1), of 32 bits each."""
     return stream.take(count).astype(np.float64) / 2**32
-
-
-def miles(place: Floats, others: Floats) -> Floats:
-    """Great-circle distances from one place to others, in miles."""
-    one, many = np.radians(place), np.radians(others)
-    half = np.sin((many - one) / 2) ** 2
-    chord = half[:, 0] + np.cos(one[0]) * np.cos(many[:, 0]) * half[:, 1]
-    return np.asarray(2 * _EARTH_MILES * np.arcsin(np.sqrt(chord)))
 
 
 @dataclass(frozen=True)
@@ -198,7 +191,7 @@ def compare(state: State, destinations: Integers, name: str, plan: FlowsPlan | N
         if coarse:
             spread = (starts[drawn + 1] - starts[drawn]) * uniforms(stream, len(drawn))
             homes = by_area[starts[drawn] + spread.astype(np.int64)]
-        distance = miles(state.destination_place[place], state.origin_place)
+        distance = miles(state.destination_place[[place]], state.origin_place)
         truth = float(distance[state.origin[own]] @ state.workers[own]) / people
         errors.append(float(distance[homes].mean()) - truth if len(homes) else np.nan)
         sizes.append(people)
@@ -268,11 +261,7 @@ def main() -> None:
         lines.append(compare(state, chosen, name, plan, coarse=coarse))
         print(lines[-1].text, flush=True)
     if jobs == RHODE_ISLAND:
-        said = verdicts(lines)
-        for words, holds in said:
-            print(f"{'as expected' if holds else 'NOT AS EXPECTED'}: {words}")
-        if not all(holds for _, holds in said):
-            raise SystemExit("the biases must agree with those worked out before, within sampling noise.")
+        require(verdicts(lines), "the biases must agree with those worked out before, within sampling noise.")
 
 
 if __name__ == "__main__":

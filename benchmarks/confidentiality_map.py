@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.measuring import require
 from benchmarks.regressions import regression
 from benchmarks.utility import ROOT, Rows
 from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
@@ -305,11 +306,7 @@ def main() -> None:
     (asked.out / "map.html").write_text(render_map(shown), encoding="utf-8")
     draw_map(shown).savefig(asked.out / "map.png", dpi=120)
     print(f"written to {asked.out}")
-    said = verdicts(points)
-    for words, holds in said:
-        print(f"{'as expected' if holds else 'NOT AS EXPECTED'}: {words}")
-    if not all(holds for _, holds in said):
-        raise SystemExit(f"the map must agree within {TOLERANCE} with what was worked out before.")
+    require(verdicts(points), f"the map must agree within {TOLERANCE} with what was worked out before.")
 
 
 if __name__ == "__main__":

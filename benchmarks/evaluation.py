@@ -7,19 +7,16 @@ between .5 and 1. The chance that two forests disagree on a limit is compared wi
 kind with other random numbers, which is what no number of trees can mend.
 """
 
-import argparse
-import os
 import time
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 from typing import Final
 
 import numpy as np
 
-from benchmarks.utility import ROOT, Budget, Half, prepare, released
+from benchmarks.utility import Budget, Half, options, prepare, released
 from deniable.evaluation.utility import accuracy, distinguishing_game, predictions
 from deniable.foundation.domain import Codes
 from tasks.evaluation.evaluate_utility import Forest
@@ -49,11 +46,7 @@ def disagreement(first: Sequence[tuple[float, float]], second: Sequence[tuple[fl
 
 def main() -> None:
     """Measure, and print a table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.evaluation", description=__doc__)
-    parser.add_argument(
-        "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
-    )
-    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
+    parser = options("evaluation", __doc__)
     parser.add_argument("--keys", type=int, default=2, help="releases of each of five learners and two datasets")
     asked = parser.parse_args()
     prepare(asked.shared, asked.work)

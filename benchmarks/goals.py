@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks import goal_parts
-from benchmarks.measuring import in_page
+from benchmarks.measuring import in_page, markdown, rewrite
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 KEPT: Final = Path(__file__).with_suffix(".json")
@@ -144,7 +144,7 @@ def table(found: Mapping[str, Mapping[str, Any]], beside: Mapping[str, Mapping[s
     heads = ["what is timed", "data", "median (least to most; runs)", "limit", "ratio"]
     if beside is not None:
         heads += ["the other checkout", "to the other"]
-    rows = [heads, ["---"] * len(heads)]
+    rows = []
     for goal in GOALS:
         limit = f"{'at least' if goal.is_rate else 'at most'} {goal.limit:g} {goal.unit}"
         if goal.name not in found:
@@ -157,7 +157,7 @@ def table(found: Mapping[str, Mapping[str, Any]], beside: Mapping[str, Mapping[s
             other = beside[goal.name]["runs"]
             row += [_in_words(other), f"{goal.ratio(runs) / goal.ratio(other):.2f}"]
         rows.append(row)
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown(heads, rows)
 
 
 def _in_words(runs: Sequence[float]) -> str:
@@ -220,8 +220,8 @@ def main() -> None:
         now |= {name: {**figures, "commit": commit} for name, figures in own.items() if name in wanted}
         if asked.beside is None and not asked.print_only:
             found |= now
-            KEPT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-            PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+            rewrite(KEPT, json.dumps(found, indent=1, sort_keys=True) + "\n")
+            rewrite(PAGE, page(PAGE.read_text(encoding="utf-8"), found))
     print(table(now, there) if asked.beside is not None else table(now if asked.print_only else found))
 
 

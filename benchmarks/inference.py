@@ -10,10 +10,8 @@ but for what is declared to cover more often (CONSERVATIVE). Figures of each rel
 releases that are missing, or were made by another version of the learner, one by one.
 """
 
-import argparse
 import json
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -26,9 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks.coverage import COLUMNS, DATA, LEVEL, ROWS, expected_of_counts, expected_of_shares, page, section
+from benchmarks.coverage import (
+    COLUMNS,
+    DATA,
+    LEVEL,
+    ROWS,
+    expected_of_counts,
+    expected_of_shares,
+    page,
+    section,
+    verdicts,
+)
+from benchmarks.measuring import rewrite
 from benchmarks.mechanisms import half_of
-from benchmarks.utility import ROOT, Rows, prepare
+from benchmarks.utility import ROOT, Rows, options, prepare
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import Refused
 from deniable.foundation.keys import ReleaseKey
@@ -423,18 +432,16 @@ def read_kept() -> dict[str, dict[str, Any]]:
 
 def keep(found: Mapping[str, Mapping[str, Any]]) -> None:
     """Keep all figures; a run that is ended while it writes leaves the earlier ones."""
-    new = KEPT.with_suffix(".new")
-    new.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
-    new.replace(KEPT)
+    rewrite(KEPT, json.dumps(found, separators=(",", ":")) + "\n")
 
 
-def main(read: Callable[[str, Path], Population] = Population.read) -> None:
-    """Make the releases that are missing, keep their figures, and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.inference", description=__doc__)
-    parser.add_argument(
-        "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
-    )
-    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the populations")
+def main() -> None:
+    """Make the releases that are missing, keep their figures, and write the page.
+
+    Raises:
+        SystemExit: something that must hold does not, or naive intervals cover.
+    """
+    parser = options("inference", __doc__)
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA)
     parser.add_argument("--releases", type=int, default=200)
     asked = parser.parse_args()
@@ -442,7 +449,7 @@ def main(read: Callable[[str, Path], Population] = Population.read) -> None:
         prepare(asked.shared, asked.work)
     entry, found = Entry.model_validate(ASKED), read_kept()
     for name in asked.data:
-        population, own = read(name, asked.work), found.setdefault(name, {})
+        population, own = Population.read(name, asked.work), found.setdefault(name, {})
         for number in range(1, asked.releases + 1):
             if str(number) not in own:
                 start = process_time()
@@ -450,7 +457,10 @@ def main(read: Callable[[str, Path], Population] = Population.read) -> None:
                 keep(found)
                 print(f"{name} {number} of {asked.releases}: {process_time() - start:.1f} CPU seconds", flush=True)
         print(f"\n{section(name, own)}", flush=True)
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    rewrite(PAGE, page(PAGE.read_text(encoding="utf-8"), found))
+    missed = [f"{name}, {what}" for name in asked.data for what, holds in verdicts(found[name]).items() if not holds]
+    if missed:
+        raise SystemExit(f"everything that the page lists must hold, got otherwise: {'; '.join(missed)}.")
 
 
 if __name__ == "__main__":

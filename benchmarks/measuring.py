@@ -1,8 +1,10 @@
-"""Measures the seconds of one core, prints results as a table, and puts figures into a page."""
+"""Measures the seconds of one core, shows results as tables, keeps figures, and puts them into a page."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from statistics import stdev
 
 REPEATS = 5
 _END = "<!-- figures: end -->"
@@ -21,6 +23,35 @@ class Result:
     what: str
     measured: str
     goal: str = ""
+
+
+def spread(values: Sequence[float]) -> float:
+    """Their standard deviation; 0 of a single one."""
+    return stdev(values) if len(values) > 1 else 0.0
+
+
+def require(verdicts: Iterable[tuple[str, bool]], refusal: str) -> None:
+    """Print what was judged.
+
+    Args:
+        verdicts: each in words, and whether it is as expected.
+        refusal: what must hold.
+
+    Raises:
+        SystemExit: one of them is not as expected.
+    """
+    said = list(verdicts)
+    for words, holds in said:
+        print(f"{'as expected' if holds else 'NOT AS EXPECTED'}: {words}")
+    if not all(holds for _, holds in said):
+        raise SystemExit(refusal)
+
+
+def rewrite(path: Path, text: str) -> None:
+    """Write a file; a run that is ended while it writes leaves the earlier one."""
+    new = path.with_suffix(".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
 
 
 def in_page(text: str, command: str, figures: str) -> str:
@@ -56,6 +87,14 @@ def _once(work: Callable[[], object]) -> float:
 
 def table(results: list[Result]) -> str:
     """The results as a Markdown table."""
-    rows = [("what", "measured", "goal"), ("---", "---", "---")]
-    rows += [(result.what, result.measured, result.goal) for result in results]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown(("what", "measured", "goal"), [(each.what, each.measured, each.goal) for each in results])
+
+
+def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table.
+
+    Args:
+        heads: the heads of the columns.
+        rows: the cells of each row.
+    """
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))

@@ -12,7 +12,6 @@ their figures alone, and a run with `--missing` measures only what is not there.
 
 import argparse
 import json
-import os
 import runpy
 import shutil
 import time
@@ -22,16 +21,16 @@ from fractions import Fraction
 from functools import partial
 from math import fsum, prod
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from benchmarks import surveyed
-from benchmarks.measuring import in_page
+from benchmarks.measuring import in_page, markdown, rewrite, spread
 from benchmarks.risk import RISKS, risks
-from benchmarks.utility import ROOT, Budget, Half, Rows, prepare, released, scorer
+from benchmarks.utility import ROOT, Budget, Half, Rows, options, prepare, released, scorer
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.multinomial_sets.plan import MOST_CELLS
@@ -168,11 +167,7 @@ def measured(kind: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str, 
 
 
 def _summary(runs: Sequence[Mapping[str, float]], half: Half) -> dict[str, Any]:
-    figures = {
-        name: [fmean(own), stdev(own) if len(own) > 1 else 0.0]
-        for name in SHOWN
-        if (own := [run[name] for run in runs if name in run])
-    }
+    figures = {name: [fmean(own), spread(own)] for name in SHOWN if (own := [run[name] for run in runs if name in run])}
     return {
         "keys": len(runs),
         "rows": len(half.train),
@@ -257,7 +252,7 @@ HEADS: Final = ("learner", *SHOWN.values(), "fit, CPU s", "neighbours", "claim",
 
 def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     """The table of a dataset: a row for each learner of the registry that was measured, the nearest pairs first."""
-    rows = [list(HEADS), ["---"] * len(HEADS)]
+    rows = []
     for row in _in_order(found):
         own = found[row]
         rows.append(
@@ -270,7 +265,7 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> str:
                 ", ".join(f"`{file}`" for file in own["public"]) or "none",
             ]
         )
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown(HEADS, rows)
 
 
 def _in_order(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -295,14 +290,15 @@ def _name(row: str) -> str:
 def _figure(pair: Sequence[float] | None) -> str:
     if pair is None:
         return ""
-    mean, spread = (f"{value:.4f}".replace("0.", ".", 1) for value in pair)
-    return f"{mean} ({spread})"
+    mean, deviation = (f"{value:.4f}".replace("0.", ".", 1) for value in pair)
+    return f"{mean} ({deviation})"
 
 
 _MECHANISMS: Final = {
     "discrete_laplace": "discrete Laplace noise",
     "discrete_gaussian": "discrete Gaussian noise",
     "exponential": "exponential mechanism",
+    "concentrated": "rounds of noise and choices under zCDP",
     "approximate": "Laplace noise divided by earlier answers",
     "k_rr": "k-ary randomized response",
     "oue": "optimized unary encoding",
@@ -359,20 +355,16 @@ def short(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> st
         ValueError: the README has no place for it.
     """
     own = {row: each for row, each in found.get("adult", {}).items() if row in SHORT_ROWS}
-    rows = [["Adult", *SHORT.values(), "CPU s", "neighbours"], ["---"] * (len(SHORT) + 3)]
+    rows = []
     for row in _in_order(own):
         means = (_figure(own[row]["figures"].get(name)).partition(" ")[0] for name in SHORT)
         rows.append([_name(row), *means, f"{own[row]['fit']:.2f}", protected(row)])
-    return in_page(text, "bench-mechanisms", "\n".join(f"| {' | '.join(row)} |" for row in rows))
+    return in_page(text, "bench-mechanisms", markdown(["Adult", *SHORT.values(), "CPU s", "neighbours"], rows))
 
 
 def main() -> None:
     """Measure, print a table for each dataset, and write the pages."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanisms", description=__doc__)
-    parser.add_argument(
-        "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
-    )
-    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
+    parser = options("mechanisms", __doc__)
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA)
     parser.add_argument(
         "--learners", nargs="+", default=list(ROWS), choices=ROWS, help="rows to measure, in this order"
@@ -387,7 +379,7 @@ def main() -> None:
         _measure(asked, found)
     if not asked.print_only:
         for path, written in ((PAGE, page), (README, short)):
-            path.write_text(written(path.read_text(encoding="utf-8"), found), encoding="utf-8")
+            rewrite(path, written(path.read_text(encoding="utf-8"), found))
 
 
 def _measure(asked: argparse.Namespace, found: dict[str, dict[str, Any]]) -> None:
@@ -407,7 +399,7 @@ def _measure(asked: argparse.Namespace, found: dict[str, dict[str, Any]]) -> Non
             kept[row] = own
             print(f"{DATA[name]}\n{table({row: own})}", flush=True)
             if not asked.print_only:
-                KEPT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+                rewrite(KEPT, json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 
 def _is_kept(row: str, own: Mapping[str, Any] | None, keys: int) -> bool:

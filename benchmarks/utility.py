@@ -19,12 +19,13 @@ from fractions import Fraction
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.measuring import markdown, spread
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.entry import LearnerEntry
@@ -235,13 +236,23 @@ def budget(written: str) -> Budget:
     return Budget(Fraction(epsilon), Fraction(delta or "1e-9"))
 
 
+def options(name: str, description: str | None) -> argparse.ArgumentParser:
+    """The options of every command that measures on halves: the folders of the tools and of the halves.
+
+    Args:
+        name: the command's module.
+        description: what it does.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
+    shared = Path(os.environ.get("DENIABLE_EVALUATION") or ROOT.parent / "shared")
+    parser.add_argument("--shared", type=Path, default=shared, help="folder of the tools")
+    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
+    return parser
+
+
 def main() -> None:
     """Measure, and print a table for each dataset and budget."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.utility", description=__doc__)
-    parser.add_argument(
-        "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
-    )
-    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
+    parser = options("utility", __doc__)
     parser.add_argument("--datasets", nargs="+", default=["adult", "acs13"])
     parser.add_argument(
         "--epsilons",
@@ -271,18 +282,18 @@ def main() -> None:
 
 
 def _table(found: dict[str, list[dict[str, float]]], peers: Mapping[str, Mapping[str, float]]) -> str:
-    rows = [["", *FIGURES, "fit, CPU s", "records/s"], ["---"] * (len(FIGURES) + 3)]
+    rows = []
     for peer, own in peers.items():
         rows.append([peer, *(f"{own[name]:g}" if name in own else "" for name in (*FIGURES, "fit")), ""])
     for kind, runs in found.items():
-        spread = [_with_spread([entry[name] for entry in runs]) for name in FIGURES]
+        figures = [_with_spread([entry[name] for entry in runs]) for name in FIGURES]
         fit, speed = fmean(entry["fit"] for entry in runs), fmean(entry["per_second"] for entry in runs)
-        rows.append([f"**{kind}**", *spread, f"{fit:.2f}", f"{speed:,.0f}"])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        rows.append([f"**{kind}**", *figures, f"{fit:.2f}", f"{speed:,.0f}"])
+    return markdown(["", *FIGURES, "fit, CPU s", "records/s"], rows)
 
 
 def _with_spread(values: list[float]) -> str:
-    return f"{fmean(values):.4f} ({stdev(values) if len(values) > 1 else 0:.4f})"
+    return f"{fmean(values):.4f} ({spread(values):.4f})"
 
 
 if __name__ == "__main__":

@@ -6,19 +6,17 @@ names do it, whose own command needs a target of two values. Two more figures ar
 rule is a pair of attributes with values that never meet in the half that was learnt from, although independent
 attributes would let at least 20 of its records have both.
 
-What each key gives is appended to a file, and a key that is there already is not run again: delete the file after a
-change of the learner.
+What each key gives is appended to a file, and a key that is there already, of this version of the learner, is not run
+again: delete the file after a change of a table or of a score.
 """
 
-import argparse
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
@@ -27,12 +25,15 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.development_tables import TABLES, prepare
-from benchmarks.utility import ROOT, Budget, Half, budget, released, tools
+from benchmarks.measuring import markdown, spread
+from benchmarks.utility import ROOT, Budget, Half, budget, options, released, tools
+from deniable.evaluation.utility import count_marginals, total_variation
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.learners.loglinear.estimation.buckets import value_counts
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
+from deniable.ledger.drawing_versions import VERSIONS
 from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 
 SHOWN: Final = {
@@ -54,6 +55,11 @@ GOALS: Final = {
     "zip": {"worst_values": 0.30},
 }
 """The largest values that were aimed at, at epsilon 1."""
+
+PLACE: Final = ("learner", "table", "way", "epsilon", "key")
+"""What tells one run from another: the version of the learner, and what was asked for."""
+Place = tuple[Any, ...]
+Figures = dict[str, float]
 
 _EXPECTED_TOGETHER = 20
 _MOST_BROKEN = 0.002
@@ -77,9 +83,10 @@ class Scored:
         half, n = self.half, len(self.half.holdout)
         synthetic = self.tools.shuffled(pd.DataFrame(records.astype(np.int64), columns=half.domain.names), n)
         broken = self.rules_broken(records)
-        values = [_distance(records[:, i], half.public[:, i], size) for i, size in enumerate(half.domain.cardinalities)]
+        sizes, singles = half.domain.cardinalities, tuple((i,) for i in range(len(half.domain)))
+        counts = (count_marginals([codes], sizes, singles) for codes in (records, half.public))
         return self._distances(synthetic) | {
-            "worst_values": max(values),
+            "worst_values": float(total_variation(*counts).max()),
             "disc_acc": self._told_apart(synthetic),
             "worst_rule": max(broken, default=0.0),
             "rules_broken": float(sum(share > _MOST_BROKEN for share in broken)),
@@ -136,12 +143,6 @@ class Scored:
         return np.asarray(codes.astype(np.int64) // np.asarray(widths))
 
 
-def _distance(drawn: NDArray[Any], real: NDArray[Any], size: int) -> float:
-    """Total variation distance of a single attribute, value by value."""
-    shares = [np.bincount(codes, minlength=size) / len(codes) for codes in (drawn, real)]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
-
-
 def learnt(half: Half, spent: Budget, number: int) -> tuple[Codes, dict[str, float]]:
     """Records of the learner with one key, and its CPU time, which includes compilation the first time."""
     made = released(half, spent.entry("loglinear", half.domain, half.public), number)
@@ -187,69 +188,52 @@ WAYS: Final = {"loglinear": learnt, "independent": independent}
 
 def main() -> None:
     """Measure, and print a line for each table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.wide_tables", description=__doc__)
-    parser.add_argument(
-        "--shared", type=Path, default=Path(os.environ.get("DENIABLE_EVALUATION", ROOT.parent / "shared"))
-    )
-    parser.add_argument("--work", type=Path, default=ROOT / "var/utility", help="folder for the halves")
+    parser = options("wide_tables", __doc__)
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
     parser.add_argument("--epsilon", default="1", metavar="EPSILON[:DELTA]", help="budget; delta is 1e-9 by default")
     parser.add_argument("--keys", type=int, default=5)
     parser.add_argument("--ways", nargs="+", default=["loglinear"], choices=WAYS, help="what is measured")
     parser.add_argument("--kept", type=Path, default=ROOT / "var/utility/wide_tables.jsonl", help="file of all figures")
     asked = parser.parse_args()
-    scores, spent, kept = tools(asked.shared), budget(asked.epsilon), _Kept(asked.kept)
+    scores, spent, kept = tools(asked.shared), budget(asked.epsilon), read_kept(asked.kept)
     for name in asked.tables:
         prepare(name, asked.shared, asked.work)
         half = Half.read(asked.work, name)
         for way in asked.ways:
+            runs = []
             for number in range(1, asked.keys + 1):
-                place = {"table": name, "way": way, "epsilon": asked.epsilon, "key": number}
-                if kept.at(place) is None:
+                place = (VERSIONS["learn_loglinear"], name, way, asked.epsilon, number)
+                if place not in kept:
                     records, times = WAYS[way](half, spent, number)
-                    kept.keep(place, Scored(half, scores).of(records) | times)
-            runs = [kept.of(name, way, asked.epsilon, number) for number in range(1, asked.keys + 1)]
+                    kept[place] = Scored(half, scores).of(records) | times
+                    append(asked.kept, place, kept[place])
+                runs.append(kept[place])
             print(f"\n{name}, {way}, epsilon {asked.epsilon}, {asked.keys} keys\n\n{_page(name, runs)}", flush=True)
 
 
-class _Kept:
-    """Figures by table, way, epsilon and key, a line of JSON for each."""
+def read_kept(path: Path) -> dict[Place, Figures]:
+    """The figures in a file, if there is one."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return {tuple(line.get(each) for each in PLACE): line["figures"] for line in map(json.loads, lines)}
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        lines = path.read_text().splitlines() if path.is_file() else []
-        self._found: dict[tuple[Any, ...], dict[str, float]] = {
-            self._key(line): line["figures"] for line in map(json.loads, lines)
-        }
 
-    @staticmethod
-    def _key(place: dict[str, Any]) -> tuple[Any, ...]:
-        return place["table"], place["way"], place["epsilon"], place["key"]
-
-    def at(self, place: dict[str, Any]) -> dict[str, float] | None:
-        return self._found.get(self._key(place))
-
-    def of(self, *place: Any) -> dict[str, float]:
-        return dict(self._found[place])
-
-    def keep(self, place: dict[str, Any], figures: dict[str, float]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a") as file:
-            file.write(json.dumps({**place, "figures": figures}) + "\n")
-        self._found[self._key(place)] = figures
+def append(path: Path, place: Place, figures: Figures) -> None:
+    """Append the figures of a run to a file, as a line of JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({**dict(zip(PLACE, place, strict=True)), "figures": figures}) + "\n")
 
 
 def _page(name: str, runs: Sequence[dict[str, float]]) -> str:
     """Means, standard deviations and goals of the figures, as a Markdown table."""
-    lines = ["| figure | mean | standard deviation | goal |", "|---|---|---|---|"]
+    rows = []
     for figure, head in SHOWN.items():
         if figure in runs[0]:
             values = [run[figure] for run in runs]
-            spread = stdev(values) if len(values) > 1 else 0.0
             goal = GOALS.get(name, {}).get(figure)
             aimed = "" if goal is None else f"{goal:g}, {'reached' if fmean(values) <= goal else 'missed'}"
-            lines.append(f"| {head} | {fmean(values):.4f} | {spread:.4f} | {aimed} |")
-    return "\n".join(lines)
+            rows.append([head, f"{fmean(values):.4f}", f"{spread(values):.4f}", aimed])
+    return markdown(["figure", "mean", "standard deviation", "goal"], rows)
 
 
 if __name__ == "__main__":

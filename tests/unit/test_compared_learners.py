@@ -1,6 +1,7 @@
 """`make bench-mechanisms` compares all registered learners at an equal budget, and its page has what it kept."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,9 @@ from benchmarks.mechanisms import (
     ROWS,
     SCORES,
     SHORT_ROWS,
+    SHOWN,
     SURVEYED,
+    _is_kept,
     claim,
     described,
     drawn,
@@ -30,6 +33,7 @@ from benchmarks.mechanisms import (
     table,
 )
 from benchmarks.risk import risks
+from benchmarks.surveyed import surveyed
 from benchmarks.utility import Half
 from deniable.foundation.domain import Attribute, Domain
 from deniable.learners.registry import LEARNERS
@@ -103,6 +107,28 @@ def test_a_survey_claims_the_whole_budget_and_estimates_single_attributes_alone(
     # Even shares are near to those of the population; shares of one person in eight with noise are not.
     assert 0.02 < found["figures"]["tvd1"][0] < 0.7
     assert protected(SURVEYED).startswith("local")
+
+
+def test_shares_of_a_survey_without_noise_are_those_of_the_half_that_answered() -> None:
+    half = halves()
+    one, other = (part.to_numpy() for part in (half.train, half.holdout))
+    counts = [[np.bincount(codes[:, i], minlength=8) for codes in (one, other)] for i in range(6)]
+    apart = np.abs([a - b for a, b in counts]) / 2000 / 2
+    assert surveyed(half, Fraction(120), 1)["tvd1"] == pytest.approx(apart.sum(axis=1).mean(), abs=1e-3)
+    # Codes that are scored together are compared together.
+    for column in half.meta["columns"].values():
+        column["eval_coarsen"] = 8
+    assert surveyed(half, Fraction(120), 1)["tvd1"] == pytest.approx(0, abs=1e-3)
+
+
+def test_a_row_is_kept_if_all_its_figures_are_of_as_many_keys() -> None:
+    own = {"figures": {figure: [0.5, 0.0] for figure in SHOWN}, "keys": 5}
+    assert _is_kept("aim", own, 5)
+    assert not _is_kept("aim", own, 6)
+    assert not _is_kept("aim", None, 1)
+    assert not _is_kept("aim", {**own, "figures": {figure: [0.5, 0.0] for figure in SCORES}}, 5)
+    assert _is_kept(SURVEYED, {"figures": {"tvd1": [0.5, 0.0]}, "keys": 5}, 5)
+    assert _is_kept(ITSELF, {**own, "keys": 1}, 5), "there is nothing to draw"
 
 
 def test_risks_find_copies_and_nothing_in_what_reads_no_record() -> None:

@@ -1,12 +1,16 @@
 """`make bench-inference` judges coverage in both directions, names what fails, and its page has what it kept."""
 
 import json
+import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
+
+from benchmarks import inference
 from benchmarks.coverage import (
     COLUMNS,
     CONSERVATIVE,
@@ -19,9 +23,6 @@ from benchmarks.coverage import (
     section,
     verdicts,
 )
-from scipy import stats
-
-from benchmarks import inference
 from benchmarks.inference import ASKED, PAGE, STATISTICS, Population, figures, keep, read_kept
 from deniable.inference.intervals import Quadratic, share_interval
 from deniable.learners.loglinear.spec import Entry
@@ -195,6 +196,24 @@ def test_what_other_code_made_is_made_anew(
     keep({"example": {"1": found["1"], "2": old}})
     assert read_kept() == {"example": {"1": json.loads(json.dumps(found["1"]))}}
     assert [each.name for each in tmp_path.iterdir()] == ["inference.json"]
+
+
+def test_the_command_fails_if_something_that_must_hold_does_not(
+    many: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "coverage.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(inference, "KEPT", tmp_path / "inference.json")
+    monkeypatch.setattr(inference, "PAGE", tmp_path / "coverage.md")
+    monkeypatch.setattr(Population, "read", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["inference", "--data", "example", "--releases", "199"])
+    keep({"example": many})
+    inference.main()
+    for own in many.values():
+        own["certificate"]["bound"] = 30.0
+    keep({"example": many})
+    with pytest.raises(SystemExit, match=r"got otherwise: example, certificates\.$"):
+        inference.main()
+    assert "- **does not hold**: certificates" in (tmp_path / "coverage.md").read_text(encoding="utf-8")
 
 
 def test_the_page_has_what_was_kept_and_all_of_it_holds() -> None:
