@@ -1,7 +1,6 @@
 """Values and ranges are proposed at a cost that is charged once, kept with a signed record, and verified by anyone."""
 
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -205,8 +204,8 @@ def test_a_lie_that_its_maker_signed_is_found(folder: Path, capsys: pytest.Captu
     more["answers"][0]["values"].append(["zzz", PLAN.threshold])
     (line,) = failed(json.dumps(more))
     assert line.startswith(in_ledger), "only what the ledger noted tells it from what was drawn"
-    drawn_and_forged = [sha256(document.encode()).hexdigest() for document in (honest, json.dumps(more))]
-    (line,) = checks_that_fail(folder, place, capsys, drawn_and_forged)
+    digests = sha256(honest.encode()).hexdigest(), sha256(json.dumps(more).encode()).hexdigest()
+    (line,) = checks_that_fail(folder, place, capsys, digests)
     assert line.startswith(in_ledger), "nor can the ledger be altered to agree"
     named = said.predicate["discovery"]
     for lie in ({"dataset": "others"}, {"unit": "one person, by person, added or removed"}):
@@ -218,7 +217,7 @@ def test_a_lie_that_its_maker_signed_is_found(folder: Path, capsys: pytest.Captu
 
 
 def checks_that_fail(
-    folder: Path, place: Path, capsys: pytest.CaptureFixture[str], altered: Sequence[str] = ("", "")
+    folder: Path, place: Path, capsys: pytest.CaptureFixture[str], altered: tuple[str, str] = ("", "")
 ) -> list[str]:
     """The checks that fail, as verification names them, if one text of the exported ledger is altered."""
     state, ledger = folder / "state", folder / "ledger.jsonl"
@@ -261,7 +260,7 @@ def test_no_release_is_moved_or_backed_up_while_a_discovery_draws(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, state = load_spec(folder / "people.yaml"), folder / "state"
-    document_text = discovering.document_text
+    document_text = discoveries.document_text
 
     def meanwhile(answers: Answers) -> str:
         with pytest.raises(Refused, match="no release may be in progress"), all_leased(state, "a backup is made"):
