@@ -59,18 +59,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _verify_release(asked: argparse.Namespace) -> int:
     # Slow to import, and no other command needs it.
-    from deniable.verification.discovery import is_discovery, verify_discovery  # noqa: PLC0415
-    from deniable.verification.release import verify_release  # noqa: PLC0415
-    from deniable.verification.survey import is_survey, verify_survey  # noqa: PLC0415
+    from deniable.verification import discovery, survey  # noqa: PLC0415
+    from deniable.verification.release import kind_of, verify_release  # noqa: PLC0415
 
     ledger = None if asked.ledger is None else records_of(_lines(asked.ledger, "the ledger"))
     trust = _trust(asked)
     try:
         folder = FolderOnDisk(asked.release)
-        if is_survey(folder):
-            report = verify_survey(folder, trust)
-        elif is_discovery(folder):
-            report = verify_discovery(folder, trust, ledger)
+        kind = kind_of(folder)
+        if kind == survey.KIND:
+            report = survey.verify_survey(folder, trust)
+        elif kind == discovery.KIND:
+            report = discovery.verify_discovery(folder, trust, ledger)
         else:
             report = verify_release(folder, trust, ledger)
     except OSError as error:

@@ -112,7 +112,7 @@ def table(
         raise InvalidInput("the columns of a table must be described by the functions of schemas.table; correct them.")
     _require_sound(columns, reads, computed=recode is not None)
     unit = None if person is None else Person(person, most_records)
-    by_person = {} if person is None else {person: _identifier_of(person, columns)}
+    by_person = {} if person is None else {person: _identifier_of(person, columns, (missing or {}).get(person, ()))}
     columns = {name: column for name, column in columns.items() if _metadata(name, column)["kind"] != IDENTIFIER}
     if missing_as is not None:
         columns = {name: usual_missing(column, missing_as) for name, column in columns.items()}
@@ -121,7 +121,7 @@ def table(
     sentinels = {name: entry["missing"] for name, entry in metadata.items()} | dict(missing or {})
     for name, column in by_person.items():
         wanted[name] = str
-        sentinels[name] = (*sentinels.get(name, ()), *_metadata(name, column)["missing"])
+        sentinels[name] = _metadata(name, column)["missing"]
     unread = [name for name, codes in sentinels.items() if codes and name not in wanted]
     if unread:
         raise InvalidInput(f"codes for missing values must belong to columns that are read, got some for {unread[0]}.")
@@ -262,8 +262,8 @@ def _published_words(universe: Universe | None) -> str:
     return words
 
 
-def _identifier_of(person: str, columns: Mapping[str, Column]) -> Column:
-    """The column that distinguishes people, which need not be among those of the table."""
+def _identifier_of(person: str, columns: Mapping[str, Column], missing: Sequence[Value]) -> Column:
+    """The column that distinguishes people, which need not be among those of the table, with all codes for missing."""
     if fault := fault_of_name(person, most=LONGEST_NAME):
         raise InvalidInput(f"the name of a person's column {fault}.")
     column = columns.get(person, identifier())
@@ -272,7 +272,7 @@ def _identifier_of(person: str, columns: Mapping[str, Column]) -> Column:
             f"the person must be an identifier, which is never released, and {person} is an attribute; describe it by "
             "identifier(), or leave it out of the columns."
         )
-    return column
+    return identifier(missing=(*missing, *_metadata(person, column)["missing"]), label=column.title or "")
 
 
 def _require_no_bins(rules: Sequence[Rule], metadata: Mapping[str, Mapping[str, Any]]) -> None:
@@ -362,7 +362,7 @@ def _texts(distinct: Any, missing: Sequence[Value]) -> Any:
 
 def _is_whole(value: object) -> bool:
     """Whether a value is an integer that a file happens to store as a float."""
-    return isinstance(value, float) and value.is_integer()
+    return isinstance(value, float | np.floating) and value.is_integer()
 
 
 def _filter(universe: Universe) -> Recode:

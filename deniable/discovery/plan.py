@@ -15,7 +15,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
 from deniable.ledger.entries import ALL_ROWS
 from deniable.privacy.loss import DiscreteLaplaceEvent, Guarantee, MechanismEvent, StabilityHistogramEvent
-from deniable.privacy.rounding import float_above
+from deniable.privacy.rounding import float_above, rounded_down
 from deniable.samplers.histogram_seeds.noisy_histogram import least_excess
 
 STEP: Final = "discover"
@@ -25,7 +25,7 @@ Kind: TypeAlias = Literal["values", "range"]
 
 _RANGE_SHARE = Fraction(3, 4)
 _MOST_COLUMNS = 1000
-_LARGEST_EPSILON = 100
+_LEAST_EPSILON, _LARGEST_EPSILON = Fraction(1, 10**6), 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +78,11 @@ class DiscoveryPlan:
             raise InvalidInput(
                 f"epsilon must be above 0 and at most {_LARGEST_EPSILON}, got {float(self.epsilon):g}; give a number "
                 "such as 0.5."
+            )
+        if self.epsilon < _LEAST_EPSILON:
+            raise InvalidInput(
+                f"epsilon must be at least {rounded_down(_LEAST_EPSILON)}, below which nothing would ever be proposed, "
+                f"got {float(self.epsilon):g}; give a number such as 0.5."
             )
         if self._categories and not 0 < self.delta < 1:
             raise InvalidInput(
@@ -157,7 +162,7 @@ class DiscoveryPlan:
     def guarantee(self) -> Guarantee:
         """The cost of all answers: the sums over the events, which are at most epsilon and delta."""
         delta = sum((event.outputs * event.delta for event in self.events), start=Fraction(0))
-        return Guarantee(float(self.epsilon), float_above(delta) if delta else 0.0, "basic")
+        return Guarantee(float_above(self.epsilon), float_above(delta) if delta else 0.0, "basic")
 
     def document(self) -> dict[str, Any]:
         """The plan as plain values."""
@@ -187,6 +192,15 @@ class DiscoveryPlan:
         if not whole:
             raise InvalidInput("the plan of a discovery must have epsilon, delta and questions, and nothing else.")
         return cls(questions=tuple(questions), epsilon=epsilon, delta=delta)
+
+
+def unit_in_words(person: str) -> str:
+    """The privacy unit of a discovery.
+
+    Args:
+        person: the column that distinguishes people; empty if the unit is a record.
+    """
+    return f"one person, by {person}, added or removed" if person else "one record, added or removed"
 
 
 def asked(

@@ -8,45 +8,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deniable.discovery.answers import Answers, RangeAnswer
-from deniable.discovery.plan import STEP
+from deniable.discovery.plan import STEP, DiscoveryPlan, unit_in_words
 from deniable.foundation.checks import Check, found
 from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.foundation.strict_json import parsed
 from deniable.ledger.drawing_versions import VERSIONS
-from deniable.ledger.entries import ALL_ROWS, Charge, Entry
+from deniable.ledger.entries import ALL_ROWS, Charge, Entry, Output, digest_of
 from deniable.ledger.verification import fault_of_claim
 from deniable.privacy.rounding import rounded_up
-from deniable.record.attestation import DISCOVERY
 from deniable.verification.release import (
-    FILES,
     FORM,
-    RECORD,
-    SAYS,
-    SIGNED,
-    UNREAD,
     Folder,
     ReleaseReport,
     Trust,
+    content_of,
     files_check,
-    record_in,
+    record_of,
     signature_check,
+    unread_report,
 )
+from deniable.verification.segment import entries_by_number, faults_of_exported
 
+KIND = "discovery"
 DOCUMENT = "discovery.json"
 """The file of a discovery, besides its record."""
 
 _MEMBERS = {"code", "discovery", "entry", "rendering", "signed"}
 _NAMED = {"id", "dataset", "unit"}
-_LARGEST_FILE = 1 << 28
 _IN_LEDGER = "the exported ledger has the charge, and the digest of what was released"
-
-
-def is_discovery(folder: Folder) -> bool:
-    """Whether the record of a folder is that of a discovery; its signature is not checked."""
-    try:
-        return record_in(folder, folder.members())[1].version == DISCOVERY
-    except DeniableError:
-        return False
 
 
 def discovery_lines(record: Mapping[str, Any]) -> Iterator[str]:
@@ -86,12 +75,9 @@ def verify_discovery(folder: Folder, trust: Trust, ledger: Sequence[object] | No
     """
     names = folder.members()
     try:
-        envelope, statement = record_in(folder, names)
-        if statement.version != DISCOVERY:
-            raise InvalidInput("the record must be of a discovery, got another.")
+        envelope, statement = record_of(folder, names, KIND)
     except DeniableError as error:
-        faults = (f"{RECORD}: {error}",)
-        return ReleaseReport("", (Check(SIGNED, faults), *(Check(name, (UNREAD,)) for name in (FILES, FORM, SAYS))))
+        return unread_report(error)
     record: Any = statement.predicate
     misshapen = found(lambda: _faults_of_form(record))
     checks = [
@@ -102,14 +88,8 @@ def verify_discovery(folder: Folder, trust: Trust, ledger: Sequence[object] | No
     if misshapen:
         return ReleaseReport("", tuple(checks))
 
-    def of_answers() -> Iterator[str]:
-        if DOCUMENT not in names:
-            yield f"{DOCUMENT} is missing"
-            return
-        with folder.open(DOCUMENT) as file:
-            yield from _faults(record, answers_in(file.read(_LARGEST_FILE).decode()))
-
-    checks.append(Check("answers, events and charge follow from what was requested", found(of_answers)))
+    of_answers = found(lambda: _faults(record, answers_in(content_of(folder, names, DOCUMENT))))
+    checks.append(Check("answers, events and charge follow from what was requested", of_answers))
     if ledger is None:
         checks.append(Check(_IN_LEDGER, (), "not checked: no ledger was given", made=False))
     else:
@@ -136,14 +116,24 @@ def _faults_of_form(record: Any) -> Iterator[str]:
 def _faults(record: Mapping[str, Any], answers: Answers) -> Iterator[str]:
     """What does not follow from what was requested."""
     charge = Entry.from_record(record["entry"]).fact()
-    if not isinstance(charge, Charge):
-        return
-    plan, named = answers.plan, record["discovery"]
+    if isinstance(charge, Charge):
+        yield from _faults_of_charge(charge, record["discovery"], answers.plan)
+    for answer in answers.answers:
+        if isinstance(answer, RangeAnswer):
+            answers.range_of(answer)
+
+
+def _faults_of_charge(charge: Charge, named: Mapping[str, str], plan: DiscoveryPlan) -> Iterator[str]:
+    """Where the charge is not the one that the plan would make."""
     if (charge.dataset, charge.release) != (named["dataset"], named["id"]):
         yield "the charge must be of this dataset and this discovery, got another"
     known = [f"{STEP}/{version}" for version in range(1, VERSIONS[STEP] + 1)]
     if charge.step != STEP or charge.mechanism not in known or charge.part != ALL_ROWS:
         yield f"the charge must be of the step {STEP}, drawn by {' or '.join(known)} from all rows, got another"
+    if charge.parameters.get("plan") != digest_of(plan.document()):
+        yield "the plan must be the one that was charged, got another"
+    if named["unit"] != unit_in_words(str(charge.parameters.get("person", ""))):
+        yield "the privacy unit must be the one that was charged, got another"
     if charge.events != plan.events:
         yield "the events of the charge must be those of the plan, got others"
     if charge.claim.cost.epsilon > plan.epsilon or charge.claim.cost.delta > plan.delta:
@@ -153,25 +143,20 @@ def _faults(record: Mapping[str, Any], answers: Answers) -> Iterator[str]:
         )
     if (fault := fault_of_claim(charge.events, charge.claim.cost)) is not None:
         yield fault
-    for answer in answers.answers:
-        if isinstance(answer, RangeAnswer):
-            answers.range_of(answer)
 
 
 def _faults_of_ledger(
     record: Mapping[str, Any], subjects: Mapping[str, str], ledger: Sequence[object]
 ) -> Iterator[str]:
-    """What an exported ledger says otherwise; the ledger itself is verified by a command of its own."""
-    stated = Entry.from_record(record["entry"])
-    entries = [each for each in ledger if isinstance(each, Mapping)]
-    if not any(each.get("number") == stated.number and each.get("digest") == stated.digest for each in entries):
+    """What an exported ledger says otherwise."""
+    yield from faults_of_exported(ledger)
+    stated, entries = Entry.from_record(record["entry"]), entries_by_number(ledger)
+    held = entries.get(stated.number)
+    if held is None or held.digest != stated.digest:
         yield f"entry {stated.number} of the ledger must be the charge, got another, or none"
         return
-    charge = stated.fact()
+    charge, facts = stated.fact(), [entry.fact() for entry in entries.values() if isinstance(entry, Entry)]
     identity = charge.identity if isinstance(charge, Charge) else ""
-    contents = [each.get("content") for each in entries if each.get("kind") == "committed"]
-    outputs = [
-        each.get("output") for each in contents if isinstance(each, Mapping) and each.get("identity") == identity
-    ]
+    outputs = [fact.output for fact in facts if isinstance(fact, Output) and fact.identity == identity]
     if outputs != [subjects.get(DOCUMENT)]:
         yield f"the ledger must have the digest of {DOCUMENT} as the output of the charge, got another, or none"

@@ -59,6 +59,8 @@ _LARGEST_DOCUMENT = 1 << 26
 _LARGEST_RECORD = 1 << 16
 _MOST_RECORDS = 10**10
 _PUBLIC = "public"
+_RELEASE = "release"
+_KINDS = {SURVEY: "survey", DISCOVERY: "discovery"}
 _GROWING = {CSV, PARQUET, RESPONSES}
 
 SIGNED = "the record is intact, and signed by a trusted key that was valid when it signed"
@@ -143,15 +145,9 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
     """
     names = folder.members()
     try:
-        envelope, statement = record_in(folder, names)
-        if statement.version == SURVEY:
-            raise InvalidInput("the record must be of a release, got that of a survey.")
-        if statement.version == DISCOVERY:
-            raise InvalidInput("the record must be of a release, got that of a discovery.")
+        envelope, statement = record_of(folder, names, _RELEASE)
     except DeniableError as error:
-        return ReleaseReport(
-            "", (Check(SIGNED, (f"{RECORD}: {error}",)), *(Check(name, (UNREAD,)) for name in (FILES, FORM, SAYS)))
-        )
+        return unread_report(error)
     record: Any = statement.predicate
     misshapen = (*found(lambda: faults_of_shape(record, record_schema(statement.version))), *_not_public(record))
     checks = [
@@ -262,6 +258,51 @@ def record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, State
         raise InvalidInput("the record must be in the folder, got none.")
     envelope = Envelope.from_text(_content(folder, RECORD))
     return envelope, Statement.from_payload(envelope.payload)
+
+
+def kind_of(folder: Folder) -> str:
+    """Of what the record of a folder is: `release`, `survey` or `discovery`; its signature is not checked.
+
+    A record that cannot be read counts as that of a release, whose verification says why.
+    """
+    try:
+        return _kind(record_in(folder, folder.members())[1])
+    except DeniableError:
+        return _RELEASE
+
+
+def _kind(statement: Statement) -> str:
+    return _KINDS.get(statement.version, _RELEASE)
+
+
+def record_of(folder: Folder, names: Mapping[str, str], kind: str) -> tuple[Envelope, Statement]:
+    """The record of a folder, not verified, which must be of a given kind.
+
+    Raises:
+        InvalidInput: there is none, or it is no record, or of another kind.
+    """
+    envelope, statement = record_in(folder, names)
+    if _kind(statement) != kind:
+        raise InvalidInput(f"the record must be of a {kind}, got that of a {_kind(statement)}.")
+    return envelope, statement
+
+
+def unread_report(error: DeniableError) -> ReleaseReport:
+    """The report on a folder whose record cannot be read, for the reason that the error states."""
+    unread = (Check(name, (UNREAD,)) for name in (FILES, FORM, SAYS))
+    return ReleaseReport("", (Check(SIGNED, (f"{RECORD}: {error}",)), *unread))
+
+
+def content_of(folder: Folder, names: Mapping[str, str], name: str) -> str:
+    """The text of a document of a folder.
+
+    Raises:
+        InvalidInput: it is missing, is no file, or is larger than documents are.
+        UnicodeDecodeError: it is not text.
+    """
+    if names.get(name) != FILE:
+        raise InvalidInput(f"{name} must be a file of the folder, and is missing.")
+    return _content(folder, name).decode()
 
 
 def _content(folder: Folder, name: str) -> bytes:

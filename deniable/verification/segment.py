@@ -99,6 +99,12 @@ def entries_by_number(exported: Sequence[object]) -> dict[int, AnyEntry]:
     return entries
 
 
+def faults_of_exported(exported: Sequence[object]) -> Iterator[str]:
+    """What is wrong with an exported ledger itself."""
+    for check in verify(exported).checks:
+        yield from (f"the ledger is not valid: {check.name}: {fault}" for fault in check.faults)
+
+
 def check_chain(segment: Segment) -> Check:
     """Whether no entry between the release's first charge and its publication was altered, removed or moved."""
     sealed = sum(isinstance(entry, SealedEntry) for entry in segment.entries)
@@ -244,9 +250,7 @@ def _faults_of_outputs(record: Mapping[str, Any], segment: Segment) -> Iterator[
 
 
 def _faults_in_ledger(record: Mapping[str, Any], segment: Segment, exported: Sequence[object]) -> Iterator[str]:
-    report = verify(exported)
-    for check in report.checks:
-        yield from (f"the ledger is not valid: {check.name}: {fault}" for fault in check.faults)
+    yield from faults_of_exported(exported)
     whole = entries_by_number(exported)
     before = record["ledger"]["before"]
     places = [_placeholder(before)] if before is not None else []

@@ -20,23 +20,21 @@ from deniable.local.designs import Design
 from deniable.local.responses import Row, support_counts
 from deniable.local.survey import Survey, read_survey
 from deniable.local.words import statement_text
-from deniable.record.attestation import SURVEY
 from deniable.verification.release import (
-    FILES,
+    FILE,
     FORM,
-    RECORD,
     RESPONSES,
-    SAYS,
-    SIGNED,
-    UNREAD,
     Folder,
     ReleaseReport,
     Trust,
     files_check,
-    record_in,
+    kind_of,
+    record_of,
     signature_check,
+    unread_report,
 )
 
+KIND = "survey"
 DOCUMENT = "survey.json"
 ESTIMATES = "estimates.csv"
 STATEMENT = "PRIVACY.md"
@@ -51,10 +49,7 @@ _CLOSE_TAIL = 1e-6
 
 def is_survey(folder: Folder) -> bool:
     """Whether the record of a folder is that of a survey; its signature is not checked."""
-    try:
-        return record_in(folder, folder.members())[1].version == SURVEY
-    except DeniableError:
-        return False
+    return kind_of(folder) == KIND
 
 
 def guarantee_document(survey: Survey) -> dict[str, Any]:
@@ -94,12 +89,9 @@ def verify_survey(folder: Folder, trust: Trust) -> ReleaseReport:
     """
     names = folder.members()
     try:
-        envelope, statement = record_in(folder, names)
-        if statement.version != SURVEY:
-            raise InvalidInput("the record must be of a survey, got that of a release.")
+        envelope, statement = record_of(folder, names, KIND)
     except DeniableError as error:
-        faults = (f"{RECORD}: {error}",)
-        return ReleaseReport("", (Check(SIGNED, faults), *(Check(name, (UNREAD,)) for name in (FILES, FORM, SAYS))))
+        return unread_report(error)
     record: Any = statement.predicate
     misshapen = found(lambda: _faults_of_form(record))
     respondents = 0 if misshapen else record["respondents"]
@@ -112,7 +104,7 @@ def verify_survey(folder: Folder, trust: Trust) -> ReleaseReport:
         return ReleaseReport("", tuple(checks))
 
     def of_files() -> Iterator[str]:
-        missing = [name for name in SURVEY_FILES if name not in names]
+        missing = [name for name in SURVEY_FILES if names.get(name) != FILE]
         if missing:
             yield f"{', '.join(missing)} is missing"
             return

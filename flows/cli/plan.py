@@ -46,6 +46,7 @@ from stores.releases.resumable_releases import what_comes_next
 from stores.statement.statement import in_words
 
 FITS, DOES_NOT_FIT = 0, 1
+OPENED = "(the spec's budget; the ledger does not know the dataset yet)"
 _MANY = 4
 _ACCOUNTANTS = ("basic", "advanced", "zcdp", "pld", "theorem_a", "theorem_b")
 
@@ -274,14 +275,7 @@ def _whole(total: Guarantee | None) -> str:
 
 def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str, list[tuple[str, str]]]:
     """Whether the release would be allowed, that in words, and what it would be charged and what is left."""
-    # A copy of the ledger's state: trial entries in it are not written.
-    books = LedgerState()
-    for entry in state_ledger(state).entries():
-        books.enter(entry)
-    now = max(written_time(datetime.now(UTC)), books.head.time if books.head is not None else "")
-    known = spec.dataset_name in books.policies
-    if not known and spec.budget is not None:
-        books.enter(books.next_entry(policy_of(spec, spec.budget), now, fresh_salt()))
+    books, now, known = trial_books(spec, state)
     lines = []
     try:
         charges = planned_charges(spec, accounts)
@@ -298,6 +292,26 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
     except DeniableError as refusal:
         return False, f"[red]The release would be refused:[/red] {escape(str(refusal))}", lines
     return True, "[green]The budget allows this release.[/green]", lines
+
+
+def trial_books(spec: ReleaseSpec, state: Path) -> tuple[LedgerState, str, bool]:
+    """A copy of the ledger's state, into which entries can be made for trial: none is written.
+
+    Args:
+        spec: a spec; its budget is entered if the ledger does not know its dataset.
+        state: the state folder.
+
+    Returns:
+        The copy, the time that an entry would have now, and whether the ledger knows the dataset.
+    """
+    books = LedgerState()
+    for entry in state_ledger(state).entries():
+        books.enter(entry)
+    now = max(written_time(datetime.now(UTC)), books.head.time if books.head is not None else "")
+    known = spec.dataset_name in books.policies
+    if not known and spec.budget is not None:
+        books.enter(books.next_entry(policy_of(spec, spec.budget), now, fresh_salt()))
+    return books, now, known
 
 
 def _is_discovery(charged: Charged) -> bool:
@@ -321,4 +335,4 @@ def _left(balance: Balance, *, opened: bool) -> str:
         f"epsilon {rounded_down(left.epsilon)} of {rounded_down(limit.epsilon)}, delta {rounded_down(left.delta)} of "
         f"{rounded_down(limit.delta)}, of {balance.dataset}, {balance.cap}"
     )
-    return f"{words} (the spec's budget; the ledger does not know the dataset yet)" if opened else words
+    return f"{words} {OPENED}" if opened else words

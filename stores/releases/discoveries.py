@@ -14,6 +14,7 @@ from pathlib import Path
 
 from deniable.discovery.answers import Answers
 from deniable.discovery.plan import STEP, DiscoveryPlan
+from deniable.discovery.plan import unit_in_words as unit_of
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.drawing_versions import mechanism_name
 from deniable.ledger.entries import ALL_ROWS, Charge, Claim, Cost, Entry, canonical, digest_of
@@ -26,10 +27,10 @@ from schemas.spec.release_spec import REPLACED, ReleaseSpec
 from stores.keys.signed_record import signed_now
 from stores.keys.signing_keys import SigningKey
 from stores.publication.release_folder import check_files, publish_folder
+from stores.releases.resumable_releases import DISCOVERY_NOTE
 from stores.vault.runtime_environment import code_that_runs
 from stores.vault.workspace import Workspace
 
-_NOTE = "discovery.json"
 _FOLDER = "discoveries"
 
 
@@ -60,10 +61,21 @@ def discovery_place(state: Path, discovery: str) -> Path:
 
 
 def request_digest(spec: ReleaseSpec, plan: DiscoveryPlan) -> str:
-    """Digest of what is requested, of which source, for which privacy unit, by which version of the mechanism."""
+    """Digest of what is requested, of which source, for which privacy unit, by which version of the mechanism.
+
+    It has all that the counts depend on besides the copy of the columns, so that a discovery is resumed with the counts
+    with which it began: the same noise on other counts would disclose more than was charged.
+    """
     source = spec.source.model_dump(mode="json")
-    person = None if spec.person is None else spec.person.document()
+    person = None if spec.person is None else [spec.person.document(), *nobody(spec)]
     return digest_of([spec.dataset_name, source, str(spec.folder), person, plan.document(), mechanism_name(STEP, STEP)])
+
+
+def nobody(spec: ReleaseSpec) -> list[str]:
+    """The texts by which the source marks a missing identifier of a person, in order."""
+    if spec.person is None:
+        return []
+    return sorted(str(code) for code in (spec.schema.columns[spec.person.column].metadata or {}).get("missing", ()))
 
 
 def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
@@ -73,7 +85,7 @@ def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
         Refused: a note that may be of it cannot be read; another discovery would be charged again.
     """
     found = None
-    for place in sorted((state / "vault").glob(f"*/{_NOTE}")):
+    for place in sorted((state / "vault").glob(f"*/{DISCOVERY_NOTE}")):
         try:
             begun = Begun(**json.loads(place.read_text(encoding="utf-8")))
         except (OSError, TypeError, ValueError):
@@ -90,7 +102,7 @@ def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
 
 def note(workspace: Workspace, begun: Begun) -> None:
     """Note a discovery in the vault, completely or not at all."""
-    with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
+    with workspace.writing(DISCOVERY_NOTE, Audience.RESTRICTED) as path:
         path.write_text(json.dumps(asdict(begun)), encoding="utf-8")
 
 
@@ -122,7 +134,7 @@ def charge_of(
         parameters={
             "events": digest_of([event.to_record() for event in events]),
             "plan": digest_of(plan.document()),
-            "person": "" if spec.person is None else spec.person.column,
+            "person": _person_of(spec),
         },
         commitment=commitment,
     )
@@ -143,9 +155,12 @@ def require_unit(spec: ReleaseSpec) -> None:
 
 def unit_in_words(spec: ReleaseSpec) -> str:
     """The privacy unit of a discovery."""
-    if spec.person is None:
-        return "one record, added or removed"
-    return f"one person, by {spec.person.column}, added or removed"
+    return unit_of(_person_of(spec))
+
+
+def _person_of(spec: ReleaseSpec) -> str:
+    """The column that distinguishes people; empty if the privacy unit is a record."""
+    return "" if spec.person is None else spec.person.column
 
 
 def publish_discovery(workspace: Workspace, content: str, entry: Entry, key: SigningKey) -> Path:

@@ -20,6 +20,8 @@ from stores.vault.lease import LEASE, is_leased, leased
 from stores.vault.workspace import Workspace
 
 _RECORD = "release.json"
+DISCOVERY_NOTE = "discovery.json"
+"""The note of a discovery, which has a vault as a release has (stores.releases.discoveries)."""
 _END = "end.json"
 
 # Entries that affect neither the draws nor the costs; changing them does not start another release.
@@ -336,9 +338,14 @@ def require_same_code(state: Path, dataset: str, commitment: str) -> None:
 
 
 def sweep_claims(state: Path) -> None:
-    """Remove the vaults of releases whose process was killed before it noted their start."""
+    """Remove the vaults of releases and discoveries whose process was killed before it noted their start."""
     for lease in (state / "vault").glob(f"*/{LEASE}"):
-        if not (lease.parent / _RECORD).exists():
+        if not _has_begun(lease.parent):
             with suppress(Refused), leased(lease.parent):
-                if not (lease.parent / _RECORD).exists():
+                if not _has_begun(lease.parent):
                     shutil.rmtree(lease.parent, ignore_errors=True)
+
+
+def _has_begun(vault: Path) -> bool:
+    """Whether the start of a release or a discovery is noted."""
+    return any((vault / name).exists() for name in (_RECORD, DISCOVERY_NOTE))

@@ -80,6 +80,7 @@ class Source:
         self._tables = tables
         self._rows = rows
         types = {name: _common_type(name, [table.types[name] for table in tables]) for name in columns}
+        self._booleans = {name for name in texts if pa.types.is_boolean(types[name])}
         self.schema = pa.schema(types | {name: pa.string() for name in columns if name in texts})
 
     @property
@@ -91,8 +92,13 @@ class Source:
         """Read everything once, in chunks; all chunks have the source's schema."""
         for table in self._tables:
             for batch in table.batches(self.schema.names, self._rows):
-                columns = [_tidy(batch.column(field.name), field.type) for field in self.schema]
+                columns = [_tidy(self._read(batch, field.name), field.type) for field in self.schema]
                 yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _read(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        """A column of a batch; truth values that are read as text are the words that a schema has for them."""
+        column = batch.column(name)
+        return pc.if_else(column, "True", "False") if name in self._booleans else column
 
 
 @contextmanager
@@ -471,7 +477,8 @@ def _texts_of_floats(column: pa.Array) -> pa.Array:
     numbers = column.cast(pa.float64())
     is_whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), float(1 << 63)))
     integers = pc.if_else(is_whole, numbers, None).cast(pa.int64()).cast(pa.string())
-    others = pc.if_else(pc.is_nan(numbers), None, numbers).cast(pa.string())
+    # A float of 32 bits is written with the digits that it has: 0.1, not 0.10000000149011612.
+    others = pc.if_else(pc.is_nan(column), None, column).cast(pa.string())
     return pc.if_else(is_whole, integers, others)
 
 

@@ -23,7 +23,7 @@ from deniable.discovery.answering import answers
 from deniable.discovery.answers import Answers
 from deniable.discovery.plan import STEP, DiscoveryPlan, Question
 from deniable.foundation.domain import Person
-from deniable.foundation.errors import InvalidInput
+from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.uniform import words_of_64_bits
 from deniable.ledger.drawing_versions import stream_name
 from deniable.ledger.entries import Entry
@@ -40,6 +40,7 @@ from stores.releases.discoveries import (
     charge_of,
     discovery_place,
     document_text,
+    nobody,
     note,
     publish_discovery,
     released_answers,
@@ -50,7 +51,9 @@ from stores.releases.discoveries import (
 from stores.tables.sources import opened_source
 from stores.tables.tables import write_snapshot
 from stores.vault.custody import end_custody, keep_key, require_same_key
-from stores.vault.lease import turn
+from stores.vault.lease import leased, turn
+from stores.vault.private_files import PRIVATE_FOLDER, make_private_folder
+from stores.vault.scratch import is_scratch
 from stores.vault.workspace import Workspace
 
 _SNAPSHOT = "snapshot.parquet"
@@ -109,25 +112,34 @@ def discover(state: Path, spec: ReleaseSpec, plan: DiscoveryPlan, *, anew: bool 
         InvalidInput: the source lacks a column, or a question cannot be requested.
         NoPolicy: neither the ledger nor the spec has a budget.
         BudgetExceeded: the dataset's budget has no room for it; nothing was drawn.
-        Refused: the copy of the source that it began with was changed.
+        Refused: the copy of the source that it began with was changed, or the state folder is one for replays.
     """
     require_askable(spec, plan)
+    if is_scratch(state):
+        raise Refused(
+            f"a discovery must be kept in a state folder, got the scratch folder {state}, whose charges do not count; "
+            "name another by --state."
+        )
     request = request_digest(spec, plan)
-    with turn(state, f"discover-{sha256(spec.dataset_name.encode()).hexdigest()[:16]}"):
+    # One turn for all datasets, because specs may share a name, and thereby the names of discoveries.
+    with turn(state, "discover"):
         begun = begun_before(state, spec, request)
         if begun is not None and begun.finished and not anew:
             folder = discovery_place(state, begun.discovery)
+            # The run that published it may have been ended before its key was destroyed.
+            end_custody(Workspace(state=state, release_id=begun.discovery, spec=spec, mlflow_run_id=""))
             return Discovered(begun.discovery, folder, released_answers(state, begun.discovery), charged=False)
         key = signing_key(state)
         if begun is None or begun.finished:
             begun = _begin(state, spec, plan, request)
         workspace = Workspace(state=state, release_id=begun.discovery, spec=spec, mlflow_run_id="")
-        require_same_key(workspace, begun.commitment)
-        snapshot = require_same_copy(workspace, workspace.vault / _SNAPSHOT, begun.snapshot)
-        content, entry, fresh = _answered(workspace, plan, snapshot)
-        folder = publish_discovery(workspace, content, entry, key)
-        note(workspace, replace(begun, finished=True))
-        end_custody(workspace)
+        with leased(workspace.vault):
+            require_same_key(workspace, begun.commitment)
+            snapshot = require_same_copy(workspace, workspace.vault / _SNAPSHOT, begun.snapshot)
+            content, entry, fresh = _answered(workspace, plan, snapshot)
+            folder = publish_discovery(workspace, content, entry, key)
+            note(workspace, replace(begun, finished=True))
+            end_custody(workspace)
         return Discovered(begun.discovery, folder, released_answers(state, begun.discovery), charged=fresh)
 
 
@@ -141,15 +153,17 @@ def _begin(state: Path, spec: ReleaseSpec, plan: DiscoveryPlan, request: str) ->
     name = next(each for each in names if not (state / "vault" / each).exists())
     ledger.check(charge_of(spec, plan, name))
     workspace = Workspace(state=state, release_id=name, spec=spec, mlflow_run_id="")
-    keep_key(workspace)
-    with (
-        opened_source(spec, state / "cache", columns_of(spec, plan)) as source,
-        workspace.writing(_SNAPSHOT, Audience.RESTRICTED) as path,
-    ):
-        write_snapshot(path, source)
-    copied = workspace.refer("snapshot", _SNAPSHOT, Audience.RESTRICTED)
-    begun = Begun(name, spec.dataset_name, request, workspace.key().commitment(), copied.digest)
-    note(workspace, begun)
+    # A source that cannot be read leaves no key behind.
+    with opened_source(spec, state / "cache", columns_of(spec, plan)) as source:
+        make_private_folder(workspace.vault.parent)
+        workspace.vault.mkdir(mode=PRIVATE_FOLDER)
+        with leased(workspace.vault):
+            keep_key(workspace)
+            with workspace.writing(_SNAPSHOT, Audience.RESTRICTED) as path:
+                write_snapshot(path, source)
+            copied = workspace.refer("snapshot", _SNAPSHOT, Audience.RESTRICTED)
+            begun = Begun(name, spec.dataset_name, request, workspace.key().commitment(), copied.digest)
+            note(workspace, begun)
     return begun
 
 
@@ -211,7 +225,7 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
 
 def _one_of_each(workspace: Workspace, snapshot: Reference, person: Person) -> Iterator[NDArray[np.bool_]]:
     """Which rows of each batch count: one of each person. Rows without an identifier do not."""
-    missing = {str(code) for code in _missing_of(workspace.spec, person)}
+    missing = set(nobody(workspace.spec))
     key = workspace.key()
     people, words, known = [], [], []
     for chunk, batch in enumerate(_batches(snapshot.path)):
@@ -231,9 +245,3 @@ def _one_of_each(workspace: Workspace, snapshot: Reference, person: Person) -> I
         rows = np.zeros(len(named), bool)
         rows[named] = chosen
         yield rows
-
-
-def _missing_of(spec: ReleaseSpec, person: Person) -> tuple[object, ...]:
-    """The codes by which the source marks a missing identifier."""
-    column = spec.schema.columns[person.column]
-    return tuple((column.metadata or {}).get("missing", ()))

@@ -5,26 +5,38 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from deniable.__main__ import main as verify_command
+from deniable.discovery.answers import Answers, RangeAnswer, ValuesAnswer
 from deniable.discovery.plan import DiscoveryPlan, asked
 from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.keys import ReleaseKey
 from deniable.ledger.budget import BudgetExceeded
 from deniable.ledger.state import Charged
 from deniable.record.attestation import DISCOVERY, Envelope, Statement, statement
 from deniable.verification.discovery import DOCUMENT
 from deniable.verification.release import RECORD
 from flows.__main__ import main
+from schemas.codebooks.proposals import proposed, with_proposals
+from schemas.references import Audience
 from schemas.spec.release_spec import load_spec
 from schemas.table import domain_of
 from stores.keys.signing_keys import signing_key
 from stores.ledger.evidence import evidence_in
 from stores.ledger.state_ledger import state_ledger
 from stores.releases import discoveries
+from stores.releases.resumable_releases import sweep_claims
+from stores.tables.sources import opened_source
+from stores.tables.tables import write_snapshot
+from stores.vault.custody import keep_key
+from stores.vault.lease import all_leased
 from stores.vault.workspace import Workspace
 from tasks.data import discover as discovering
 from tasks.data.discover import discover, drawn
+from tasks.data.fit import fit_of
 
 SCHEMA = """from schemas.table import nominal, table
 
@@ -192,21 +204,77 @@ def test_a_lie_that_its_maker_signed_is_found(folder: Path, capsys: pytest.Captu
     more["answers"][0]["values"].append(["zzz", PLAN.threshold])
     (line,) = failed(json.dumps(more))
     assert line.startswith(in_ledger), "only what the ledger noted tells it from what was drawn"
-    other = {**said.predicate["discovery"], "dataset": "others"}  # type: ignore[dict-item]
-    assert failed(honest, discovery=other)[0].startswith(follows)
+    digests = sha256(honest.encode()).hexdigest(), sha256(json.dumps(more).encode()).hexdigest()
+    (line,) = checks_that_fail(folder, place, capsys, digests)
+    assert line.startswith(in_ledger), "nor can the ledger be altered to agree"
+    named = said.predicate["discovery"]
+    for lie in ({"dataset": "others"}, {"unit": "one person, by person, added or removed"}):
+        assert failed(honest, discovery={**named, **lie})[0].startswith(follows)  # type: ignore[dict-item]
+    assert failed(honest.replace('"missing":["?"]', '"missing":[]'))[0].startswith(follows), "the plan was charged"
     entry = dict(said.predicate["entry"])  # type: ignore[call-overload]
     entry["content"] = {**entry["content"], "release": "another"}
     assert failed(honest, entry=entry)[0].startswith("the record has exactly the form")
 
 
-def checks_that_fail(folder: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """The checks that fail, as verification names them."""
+def checks_that_fail(
+    folder: Path, place: Path, capsys: pytest.CaptureFixture[str], altered: tuple[str, str] = ("", "")
+) -> list[str]:
+    """The checks that fail, as verification names them, if one text of the exported ledger is altered."""
     state, ledger = folder / "state", folder / "ledger.jsonl"
     main(["ledger", "export", str(ledger), "--state", str(state)])
+    ledger.write_text(ledger.read_text().replace(*altered))
     capsys.readouterr()
     verify_command(["verify", str(place), "--keys", str(state / "keys" / "trusted.json"), "--ledger", str(ledger)])
     said = capsys.readouterr().out
     return [line.removeprefix("FAILED").strip() for line in said.splitlines() if line.startswith("FAILED")]
+
+
+def test_what_is_kept_of_a_discovery_is_not_swept_away_with_releases_that_never_began(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, state = load_spec(folder / "people.yaml"), folder / "state"
+
+    def ended(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(discovering, "note", ended)
+        with pytest.raises(KeyboardInterrupt):
+            discover(state, spec, PLAN)
+    assert len(list((state / "vault").glob("*/key"))) == 1
+    sweep_claims(state)
+    assert list((state / "vault").iterdir()) == [], "a key under which nothing was noted is not kept"
+    with monkeypatch.context() as patched:
+        patched.setattr(discovering, "publish_discovery", ended)
+        with pytest.raises(KeyboardInterrupt):
+            discover(state, spec, PLAN)
+    for _ in ("resumed", "shown again"):
+        with all_leased(state, "a backup is made"):
+            pass
+        sweep_claims(state)
+        assert not discover(state, spec, PLAN).charged
+    assert len(charges(folder)) == 1
+
+
+def test_no_release_is_moved_or_backed_up_while_a_discovery_draws(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, state = load_spec(folder / "people.yaml"), folder / "state"
+    document_text = discoveries.document_text
+
+    def meanwhile(answers: Answers) -> str:
+        with pytest.raises(Refused, match="no release may be in progress"), all_leased(state, "a backup is made"):
+            pass
+        return document_text(answers)
+
+    monkeypatch.setattr(discovering, "document_text", meanwhile)
+    assert discover(state, spec, PLAN).charged
+
+
+def test_a_scratch_folder_whose_ledger_counts_for_nothing_has_no_discoveries(folder: Path) -> None:
+    with pytest.raises(Refused, match="got the scratch folder"):
+        discover(folder / "people.scratch", load_spec(folder / "people.yaml"), PLAN)
+    assert not (folder / "people.scratch").exists()
 
 
 def test_asking_anew_has_fresh_noise_and_another_charge(folder: Path) -> None:
@@ -218,6 +286,59 @@ def test_asking_anew_has_fresh_noise_and_another_charge(folder: Path) -> None:
     with pytest.raises(BudgetExceeded, match="only epsilon 0"):
         discover(state, spec, PLAN, anew=True)
     assert len(list((state / "discoveries").iterdir())) == 2
+
+
+def test_columns_of_a_parquet_file_are_proposed_as_a_schema_reads_them(folder: Path) -> None:
+    columns = {
+        "sex": ["f"] * 900,
+        "flag": pa.array([True, False, None] * 300),
+        "code": pa.array([1.0, 2.0, 0.5] * 300, pa.float32()),
+        "number": pa.array([7, 8, None] * 300, pa.int64()),
+        "age": pa.array([20.1, 35.5, None] * 300, pa.float32()),
+    }
+    pq.write_table(pa.table(columns), folder / "people.parquet")
+    (folder / "people.yaml").write_text(SPEC.replace("people.csv", "people.parquet"))
+    questions = asked(["flag", "code", "number"], ["age"])
+    plan = DiscoveryPlan(questions=questions, epsilon=Fraction(4), delta=Fraction(1, 10**6))
+    spec, state = load_spec(folder / "people.yaml"), folder / "state"
+    found = discover(state, spec, plan)
+    flag, code, number, age = found.answers.answers
+    assert isinstance(flag, ValuesAnswer)
+    assert isinstance(code, ValuesAnswer)
+    assert isinstance(number, ValuesAnswer)
+    assert isinstance(age, RangeAnswer)
+    values = [[value for value, _ in each.values] for each in (flag, code, number)]
+    assert values == [["False", "True"], ["0.5", "1", "2"], ["7", "8"]]
+    shown = found.answers.range_of(age)
+    assert shown is not None
+    assert shown.decimals == 1
+    place = folder / "people.py"
+    written = with_proposals(place.read_text(), proposed(found.answers), found.discovery)
+    place.write_text(written.replace(', other="other"', ""))
+    fit = fit_of(load_spec(folder / "people.yaml"), state / "cache", state / "vault")
+    assert set(fit.by_finding) == {"flag", "number", "age"}
+    assert all(set(counts) == {"missing"} for counts in fit.by_finding.values()), "what is proposed is what is read"
+
+
+def test_records_without_a_person_count_for_no_one(folder: Path) -> None:
+    rows = ["person,sex,charge,age"] + [f"{n},f,theft,30" for n in range(300)] + ["none,f,fraud,31"] * 900
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    (folder / "people.yaml").write_text(SPEC.replace("0.001}", "0.001, dataset: people-persons-person}"))
+    plan = DiscoveryPlan(questions=asked(["charge"], []), epsilon=Fraction(3), delta=Fraction(1, 2))
+    requests = set()
+    for also in ("", 'missing={"person": ["none"]}'):
+        table = SCHEMA.replace("    },\n)", f'    }},\n    person="person",\n    {also}\n)')
+        (folder / "people.py").write_text(table)
+        spec = load_spec(folder / "people.yaml")
+        requests.add(discoveries.request_digest(spec, plan))
+    assert discoveries.nobody(spec) == ["none"]
+    assert len(requests) == 2, "a discovery is not resumed with other counts"
+    workspace = Workspace(state=folder / "state", release_id="people", spec=spec, mlflow_run_id="")
+    keep_key(workspace, ReleaseKey(bytes(32)))
+    with opened_source(spec, folder / "cache", ("charge", "person")) as source:
+        write_snapshot(workspace.vault / "snapshot.parquet", source)
+    snapshot = workspace.refer("snapshot", "snapshot.parquet", Audience.RESTRICTED)
+    assert discovering._counted(workspace, plan, snapshot) == {"charge": {"theft": 300}}
 
 
 def test_of_each_person_one_record_counts(folder: Path) -> None:
@@ -257,6 +378,7 @@ def test_what_cannot_be_asked_is_refused_and_charges_nothing(
     assert complaint in said
     assert charges(folder) == []
     assert not (folder / "state" / "discoveries").exists()
+    assert list((folder / "state" / "vault").glob("*/key")) == []
 
 
 def test_a_ledger_that_was_lost_is_missed_by_the_record_of_a_discovery(folder: Path) -> None:

@@ -203,13 +203,14 @@ def test_an_answer_that_the_mechanism_cannot_give_is_refused(answer: dict[str, A
         ([], [], 1, 0, "must be about 1 to 1,000 columns"),
         (["a"], ["a"], 1, Fraction(1, 9), "about each column once"),
         (["a"], [], 0, Fraction(1, 9), "epsilon must be above 0"),
+        ([], ["a"], Fraction(1, 10**7), 0, "epsilon must be at least 1e-6"),
         (["a"], [], 1, 0, "delta must be in"),
         (["a"], [], 1, 1, "delta must be in"),
         ([], ["a"], 1, Fraction(1, 9), "delta must be 0 if only ranges"),
     ],
 )
 def test_a_plan_without_a_budget_for_what_it_asks_is_refused(
-    values: list[str], ranges: list[str], epsilon: int, delta: Fraction, complaint: str
+    values: list[str], ranges: list[str], epsilon: int | Fraction, delta: Fraction, complaint: str
 ) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         DiscoveryPlan(questions=asked(values, ranges), epsilon=Fraction(epsilon), delta=Fraction(delta))

@@ -7,7 +7,6 @@ signed record; the mechanism does not belong here (deniable.discovery).
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -180,32 +179,23 @@ def _against_the_budget(
     """Why the budget refuses a discovery, if it does; and what is left of it, for the release of the spec as well."""
     from deniable.foundation.keys import fresh_salt  # noqa: PLC0415 - as above
     from deniable.ledger.budget import cost_of  # noqa: PLC0415
-    from deniable.ledger.state import LedgerState  # noqa: PLC0415
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415
+    from flows.cli.plan import OPENED, trial_books  # noqa: PLC0415
     from schemas.spec.accounts import accounts_of  # noqa: PLC0415
-    from stores.ledger.charging import planned_charges, policy_of  # noqa: PLC0415
-    from stores.ledger.database import written_time  # noqa: PLC0415
-    from stores.ledger.state_ledger import state_ledger  # noqa: PLC0415
+    from stores.ledger.charging import planned_charges  # noqa: PLC0415
     from stores.releases.discoveries import begun_before, charge_of, request_digest  # noqa: PLC0415
 
-    # A copy of the ledger's state: trial entries in it are not written.
-    books = LedgerState()
-    for entry in state_ledger(state).entries():
-        books.enter(entry)
-    now = max(written_time(datetime.now(UTC)), books.head.time if books.head is not None else "")
-    known = spec.dataset_name in books.policies
-    if not known and spec.budget is not None:
-        books.enter(books.next_entry(policy_of(spec, spec.budget), now, fresh_salt()))
     before = begun_before(state, spec, request_digest(spec, plan))
     if before is not None and before.finished and not anew:
         return None, [f"requested before, as {before.discovery}: shown again at no cost, unless --new asks anew"]
     if before is not None and not before.finished:
         return None, [f"begun before, as {before.discovery}: resumed from its copy of the columns, and charged once"]
+    books, now, known = trial_books(spec, state)
     lines = []
     charge = charge_of(spec, plan, "discovery")
     try:
         for balance in books.balances(spec.dataset_name, now):
-            opened = "" if known else " (the spec's budget; the ledger does not know the dataset yet)"
+            opened = "" if known else f" {OPENED}"
             lines.append(f"left now: {balance.statement}{opened}")
         books.require_room([charge], now)
         books.enter(books.next_entry(charge, now, fresh_salt()))
