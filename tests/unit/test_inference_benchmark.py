@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
+
+from benchmarks import inference
 from benchmarks.coverage import (
     COLUMNS,
     CONSERVATIVE,
@@ -19,9 +22,6 @@ from benchmarks.coverage import (
     section,
     verdicts,
 )
-from scipy import stats
-
-from benchmarks import inference
 from benchmarks.inference import ASKED, PAGE, STATISTICS, Population, figures, keep, read_kept
 from deniable.inference.intervals import Quadratic, share_interval
 from deniable.learners.loglinear.spec import Entry
