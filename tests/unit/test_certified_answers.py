@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import Refused
+from deniable.inference import estimation
 from deniable.inference.answers import Asked
 from deniable.inference.estimation import Inference
 from deniable.measurements.certificate import POPULATION, Certificate, margin, workload_of
@@ -111,6 +112,52 @@ def test_shares_and_the_population_have_the_error_of_what_else_is_in_them() -> N
     assert part.interval is not None
     assert part.interval.low <= 2 * TRUTH[2, :, 1].sum() <= part.interval.high
     assert part.estimate == pytest.approx(2 * found.count("town=c & sex=m").estimate, rel=0.2)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.975])
+def test_a_count_of_several_cells_may_be_off_by_as_many_bounds(level: float) -> None:
+    certified = inferred(3)._certified
+    assert certified is not None
+    bound = certified._certificate.bound(level)
+    for towns in ([1.0, 0, 0], [1.0, 0, 1], [1.0, 1, 1]):
+        own = certified.count({1: np.asarray([1.0, 0]), 2: np.asarray(towns)}, level)
+        assert own is not None
+        assert own.interval.high - own.estimate == own.estimate - own.interval.low == sum(towns) * bound
+
+
+OF_POPULATION = Asked(estimand="population", sampling="simple random")
+
+
+@pytest.mark.parametrize("is_certified", [True, False])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda own: own.count("town=a & sex=f"),
+        lambda own: own.count("town=a & sex=f", Asked(level=0.8)),
+        lambda own: own.share("town=c", "sex=m"),
+        lambda own: own.share("town=a & sex=f", "town=a|b"),
+        lambda own: own.share("town=c", "sex=m", OF_POPULATION),
+        lambda own: own.share("town=a & sex=f", "town=a|b", OF_POPULATION),
+    ],
+)
+def test_all_that_an_interval_rests_on_misses_together_as_seldom_as_it_says(
+    ask: Any, monkeypatch: pytest.MonkeyPatch, *, is_certified: bool
+) -> None:
+    """By the sum of the probabilities with which counts, certificate and sampling miss; no less is left to them."""
+    whole = inferred(3)
+    inference = whole if is_certified else Inference(whole.measured, probability=Fraction(1))
+    misses: list[float] = []
+
+    def noted(own: Any, place: int) -> Any:
+        return lambda *given: misses.append(1 - given[place]) or own(*given)
+
+    monkeypatch.setattr(Inference, "reach", noted(Inference.reach, 2))
+    monkeypatch.setattr(Certificate, "bound", noted(Certificate.bound, 1))
+    monkeypatch.setattr(estimation, "two_sided", noted(estimation.two_sided, 0))
+    answer = ask(inference)
+    assert answer.grade == ("certified" if is_certified else "bounded")
+    assert sum(misses) == pytest.approx(1 - answer.level)
+    assert len(misses) >= 3 + is_certified
 
 
 @pytest.mark.parametrize("condition", ["age=0 & town=a", "age=0..1 & sex=f & town=a"])

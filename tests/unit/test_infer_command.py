@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from deniable.__main__ import main
 from deniable.data_user import lines_of
@@ -217,6 +218,16 @@ def test_what_a_release_states_of_its_sampling_counts() -> None:
     assert found.sampling_deviation > 0
     wider = stated.share("sex=f", asked=Asked(estimand="population", design_effect=4.0))
     assert wider.sampling_deviation == pytest.approx(2 * found.sampling_deviation)
+    assert wider.interval is not None
+    clustered = Inference(stated.measured, probability=Fraction(1), design_effect=4.0)
+    for own in (
+        clustered.share("sex=f", asked=Asked(estimand="population")),
+        table(clustered, ["sex"], "share", Asked(estimand="population")).answers[0],
+    ):
+        assert own.interval is not None
+        ends = wider.interval.low, wider.interval.high
+        assert (own.interval.low, own.interval.high) == pytest.approx(ends, abs=1e-12)
+        assert own.condition.endswith("a simple random sample with a design effect of 4.")
     with pytest.raises(Refused, match="the release states that its rows are a simple random sample, got census"):
         stated.share("sex=f", asked=Asked(estimand="population", sampling="census"))
     census = Inference(measured(people(1, 4000), sampling="census"), probability=Fraction(1))
@@ -231,6 +242,25 @@ def test_regression_is_least_squares_where_the_noise_is_small() -> None:
     right = np.linalg.lstsq(design, (rows[:, 2] == 2).astype(float), rcond=None)[0]
     assert found.cells == (("constant",), ("age",), ("sex=m",))
     assert [answer.estimate for answer in found.answers] == pytest.approx(right, abs=1e-6)
+
+
+@pytest.mark.parametrize("estimand", ["finite", "population"])
+def test_a_test_rejects_0_as_often_as_an_interval_of_its_level_leaves_it_out(estimand: Any) -> None:
+    """With normal errors, of which a p-value has both tails."""
+    rows = people(1, 5000)
+    rows[:, 2] = np.where(rows[:, 1] == 1, np.roll(rows[:, 2], 7), rows[:, 2])
+    inference = Inference(measured(rows, amount=Fraction(400)), probability=Fraction(1))
+    asked = Asked(estimand=estimand, sampling=None if estimand == "finite" else "simple random")
+    tested = [
+        *compare(inference, "income=>50K", "age", asked=asked, test=True).answers[3:],
+        *compare(inference, "income=>50K", "sex", asked=asked, test=True).answers[2:],
+        *regress(inference, "income=>50K", ["sex"], asked, test=True).answers[1:],
+    ]
+    assert len(tested) == 4
+    for each in tested:
+        both = 2 * stats.norm.sf(abs(each.estimate) / each.deviation)
+        assert each.p_value == pytest.approx(both, rel=1e-6, abs=1e-12)
+    assert max(each.p_value or 0.0 for each in tested) > 1e-6, "some are not nearly 0"
 
 
 def test_regressors_that_the_noise_hides_are_refused() -> None:
