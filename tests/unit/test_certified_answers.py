@@ -1,5 +1,6 @@
 """Counts and shares of attributes that were not counted together, by a certificate of the model's error."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -7,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import Refused
 from deniable.inference import estimation
 from deniable.inference.answers import Asked
 from deniable.inference.estimation import Inference
+from deniable.inference.queries import Query
 from deniable.measurements.certificate import POPULATION, Certificate, margin, workload_of
 from deniable.measurements.document import Measurements, Sampling, Universe
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
@@ -158,6 +161,33 @@ def test_all_that_an_interval_rests_on_misses_together_as_seldom_as_it_says(
     assert answer.grade == ("certified" if is_certified else "bounded")
     assert sum(misses) == pytest.approx(1 - answer.level)
     assert len(misses) >= 3 + is_certified
+
+
+@pytest.mark.parametrize("effect", [1.0, 4.0])
+def test_a_certified_count_of_a_sample_is_off_by_the_error_of_sampling_too(effect: float) -> None:
+    """By the normal law at the count in its interval that varies most, of binomial ones."""
+    found = inferred(3)
+    assert found._certified is not None
+    [term] = Query.product(found.conditions.parse("town=a & sex=f")).terms
+    own = found._by_certificate(term, replace(OF_POPULATION, design_effect=effect), of_all=True)
+    assert own is not None
+    bound = found._certified._certificate.bound(1 - 0.05 / 4)
+    most = own.estimate + bound
+    assert most < found.records / 2
+    sampling = stats.norm.ppf(1 - 0.05 / 8) * (effect * most * (1 - most / found.records)) ** 0.5
+    assert own.interval.high == pytest.approx(own.estimate + bound + sampling)
+    assert own.interval.low == pytest.approx(max(own.estimate - bound, 0) - sampling)
+
+
+def test_bounds_of_a_sample_are_wider_than_those_of_its_rows() -> None:
+    plain = Inference(inferred(3).measured, probability=Fraction(1))
+    widths = []
+    for asked in (Asked(), OF_POPULATION, replace(OF_POPULATION, design_effect=4.0)):
+        found = plain.share("town=a & sex=f", asked=asked)
+        assert found.grade == "bounded"
+        assert found.interval is not None
+        widths.append(found.interval.high - found.interval.low)
+    assert widths[0] < widths[1] < widths[2]
 
 
 @pytest.mark.parametrize("condition", ["age=0 & town=a", "age=0..1 & sex=f & town=a"])

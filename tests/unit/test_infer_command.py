@@ -20,7 +20,9 @@ from deniable.inference.answers import Asked
 from deniable.inference.comparisons import _difference, compare
 from deniable.inference.conditions import Conditions
 from deniable.inference.estimation import Inference
+from deniable.inference.intervals import exact_count_interval
 from deniable.inference.quantiles import quantile
+from deniable.inference.queries import Query
 from deniable.inference.regression import regress
 from deniable.inference.tables import table
 from stores.publication.release_folder import describe_domain
@@ -388,6 +390,13 @@ def test_differences_that_were_not_measured_have_intervals_that_hold_together(
     assert compare(apart, "sex=f", "income", asked=Asked(level=0.9996)).answers[-1].grade == "bounded"
 
 
+def test_cells_that_were_not_counted_together_share_the_level_of_a_table(apart: Inference) -> None:
+    whole = table(apart, ["sex", "income"], simultaneous=True)
+    for (sex, income), each in zip(whole.cells, whole.answers, strict=True):
+        alone = apart.count(f"sex={sex} & income={income}", Asked(level=1 - 0.05 / 6))
+        assert (each.interval, each.level) == (alone.interval, 0.95)
+
+
 def test_small_shares_of_a_table_are_exact_as_those_that_are_asked_one_by_one() -> None:
     quiet = Inference(measured(people(1, 150), amount=Fraction(4)))
     population = Asked(estimand="population", sampling="simple random")
@@ -398,5 +407,11 @@ def test_small_shares_of_a_table_are_exact_as_those_that_are_asked_one_by_one() 
         assert own.interval is not None
         assert alone.interval is not None
         assert (own.interval.low, own.interval.high) == pytest.approx((alone.interval.low, alone.interval.high))
-        small += own.estimate * quiet.records <= 30
+        if own.estimate * quiet.records <= 30:
+            functional = quiet.functional(Query.product(quiet.conditions.parse(f"age={age} & income={income}")))
+            assert alone.interval == quiet.small_share_interval(functional, 0.95)
+            part = Inference(quiet.measured, probability=Fraction(1, 2)).count(f"age={age} & income={income}")
+            counted = quiet.system.value(functional)
+            assert part.interval == exact_count_interval(counted, 0.5, quiet.law(functional), 0.95)
+            small += 1
     assert small >= 4

@@ -227,6 +227,10 @@ def test_intervals_have_the_level_that_is_asked_for_and_no_more(level: float) ->
     sets = ReleasedSetsInference(CROSSED, counts, trials=60, urns=2, prior=3.0, people=120)
     right = UrnDraws(drawn=39, trials=60, urns=2, inside=6.0, outside=12.0, rows=(120, 120)).share(level)
     assert sets.share("town=a", "", asked).interval == right.interval
+    part = ReleasedSetsInference(CROSSED, counts, trials=60, urns=2, prior=3.0, people=120, kept=0.5)
+    miss = 1e-4 * (1 - level)
+    own = UrnDraws(drawn=39, trials=60, urns=2, inside=6.0, outside=12.0, rows=binomial_bounds(120, 0.5, miss))
+    assert part.share("town=a", "", asked).interval == own.share(level + miss).interval
     codes = np.stack([np.zeros(150, int), np.repeat([0, 1, 2], [90, 20, 40])], axis=1)
     for scale in (None, 2.0):
         flows = FlowsInference(
@@ -235,6 +239,7 @@ def test_intervals_have_the_level_that_is_asked_for_and_no_more(level: float) ->
             places=(0, 1),
             areas=np.arange(3),
             prior=[5.0],
+            added=[7, 30, 10],
             workers=[200],
             scale=scale,
         )
@@ -244,7 +249,7 @@ def test_intervals_have_the_level_that_is_asked_for_and_no_more(level: float) ->
             p = np.exp(-1 / scale)
             assert 2 * p ** (reach + 1) / (1 + p) <= miss < 2 * p ** (reach - 1) / (1 + p)
         rows = (200 - reach, 200 + reach)
-        own = UrnDraws(drawn=90, trials=150, urns=1, inside=5.0, outside=10.0, rows=rows)
+        own = UrnDraws(drawn=90, trials=150, urns=1, inside=12.0, outside=50.0, rows=rows)
         right = own.share(level if scale is None else level + miss)
         assert flows.share("town=a", "work=mill", asked).interval == right.interval
     design = Design("k_rr", 3, Fraction(4))
