@@ -214,12 +214,24 @@ def test_the_page_has_what_was_kept_and_all_of_it_holds() -> None:
     assert "does not hold" not in text
 
 
+def near(made: Any, kept: Any) -> bool:
+    """Whether figures are the same, but for what other processors make of last digits."""
+    if isinstance(kept, dict):
+        return bool(set(made) == set(kept)) and all(near(made[name], kept[name]) for name in kept)
+    if isinstance(kept, list):
+        return len(made) == len(kept) and all(map(near, made, kept))
+    if isinstance(kept, str | bool):
+        return bool(made == kept)
+    return bool(made == pytest.approx(kept, rel=0.005, abs=0.005))
+
+
 def test_a_release_that_is_made_again_has_the_figures_that_were_kept(tmp_path: Path) -> None:
     """The page is about the code as it is: other intervals, or other releases, have other figures."""
     kept = read_kept()["example"]["1"]
     made = json.loads(json.dumps(figures(Population.read("example", tmp_path), 1, Entry.model_validate(ASKED))))
     for figure in set(kept) - {"seconds", "speed"}:
-        assert made[figure] == kept[figure], figure
+        assert near(made[figure], kept[figure]), figure
+    assert not near({**made, "pairs": 11}, kept)
 
 
 def test_a_page_without_a_place_is_refused() -> None:
