@@ -93,6 +93,7 @@ def vectors(shared: Path) -> Document:
 
 def test_the_noise_is_that_of_the_paper(vectors: Document) -> None:
     assert float(planned(binary(11), "1/2").scale) == vectors["lap_scale_counts_add_remove"]["d=11,k=2,eps2=.5"]
+    assert float(2 * planned(binary(11), "1/2").scale) == vectors["lap_scale_counts_replace"]["d=11,k=2,eps2=.5"]
     # On shares of n = 100,000 records one of which is replaced by another, twice that over n.
     of_shares = 2 * laplace_scale(11, Fraction(1)) / 100_000
     assert float(of_shares) == vectors["independent_scale"]["d=11,eps=1,n=100000"]

@@ -1,5 +1,6 @@
 """Counts and shares of attributes that were not counted together, by a certificate of the model's error."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -7,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import Refused
+from deniable.inference import estimation
 from deniable.inference.answers import Asked
 from deniable.inference.estimation import Inference
+from deniable.inference.queries import Query
 from deniable.measurements.certificate import POPULATION, Certificate, margin, workload_of
 from deniable.measurements.document import Measurements, Sampling, Universe
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
@@ -111,6 +115,79 @@ def test_shares_and_the_population_have_the_error_of_what_else_is_in_them() -> N
     assert part.interval is not None
     assert part.interval.low <= 2 * TRUTH[2, :, 1].sum() <= part.interval.high
     assert part.estimate == pytest.approx(2 * found.count("town=c & sex=m").estimate, rel=0.2)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.975])
+def test_a_count_of_several_cells_may_be_off_by_as_many_bounds(level: float) -> None:
+    certified = inferred(3)._certified
+    assert certified is not None
+    bound = certified._certificate.bound(level)
+    for towns in ([1.0, 0, 0], [1.0, 0, 1], [1.0, 1, 1]):
+        own = certified.count({1: np.asarray([1.0, 0]), 2: np.asarray(towns)}, level)
+        assert own is not None
+        assert own.interval.high - own.estimate == own.estimate - own.interval.low == sum(towns) * bound
+
+
+OF_POPULATION = Asked(estimand="population", sampling="simple random")
+
+
+@pytest.mark.parametrize("is_certified", [True, False])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda own: own.count("town=a & sex=f"),
+        lambda own: own.count("town=a & sex=f", Asked(level=0.8)),
+        lambda own: own.share("town=c", "sex=m"),
+        lambda own: own.share("town=a & sex=f", "town=a|b"),
+        lambda own: own.share("town=c", "sex=m", OF_POPULATION),
+        lambda own: own.share("town=a & sex=f", "town=a|b", OF_POPULATION),
+    ],
+)
+def test_all_that_an_interval_rests_on_misses_together_as_seldom_as_it_says(
+    ask: Any, monkeypatch: pytest.MonkeyPatch, *, is_certified: bool
+) -> None:
+    """By the sum of the probabilities with which counts, certificate and sampling miss; no less is left to them."""
+    whole = inferred(3)
+    inference = whole if is_certified else Inference(whole.measured, probability=Fraction(1))
+    misses: list[float] = []
+
+    def noted(own: Any, place: int) -> Any:
+        return lambda *given: misses.append(1 - given[place]) or own(*given)
+
+    monkeypatch.setattr(Inference, "reach", noted(Inference.reach, 2))
+    monkeypatch.setattr(Certificate, "bound", noted(Certificate.bound, 1))
+    monkeypatch.setattr(estimation, "two_sided", noted(estimation.two_sided, 0))
+    answer = ask(inference)
+    assert answer.grade == ("certified" if is_certified else "bounded")
+    assert sum(misses) == pytest.approx(1 - answer.level)
+    assert len(misses) >= 3 + is_certified
+
+
+@pytest.mark.parametrize("effect", [1.0, 4.0])
+def test_a_certified_count_of_a_sample_is_off_by_the_error_of_sampling_too(effect: float) -> None:
+    """By the normal law at the count in its interval that varies most, of binomial ones."""
+    found = inferred(3)
+    assert found._certified is not None
+    [term] = Query.product(found.conditions.parse("town=a & sex=f")).terms
+    own = found._by_certificate(term, replace(OF_POPULATION, design_effect=effect), of_all=True)
+    assert own is not None
+    bound = found._certified._certificate.bound(1 - 0.05 / 4)
+    most = own.estimate + bound
+    assert most < found.records / 2
+    sampling = stats.norm.ppf(1 - 0.05 / 8) * (effect * most * (1 - most / found.records)) ** 0.5
+    assert own.interval.high == pytest.approx(own.estimate + bound + sampling)
+    assert own.interval.low == pytest.approx(max(own.estimate - bound, 0) - sampling)
+
+
+def test_bounds_of_a_sample_are_wider_than_those_of_its_rows() -> None:
+    plain = Inference(inferred(3).measured, probability=Fraction(1))
+    widths = []
+    for asked in (Asked(), OF_POPULATION, replace(OF_POPULATION, design_effect=4.0)):
+        found = plain.share("town=a & sex=f", asked=asked)
+        assert found.grade == "bounded"
+        assert found.interval is not None
+        widths.append(found.interval.high - found.interval.low)
+    assert widths[0] < widths[1] < widths[2]
 
 
 @pytest.mark.parametrize("condition", ["age=0 & town=a", "age=0..1 & sex=f & town=a"])

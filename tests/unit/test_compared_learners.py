@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,13 +27,14 @@ from benchmarks.mechanisms import (
     claim,
     described,
     drawn,
+    example,
     figures_of,
     page,
     protected,
     short,
     table,
 )
-from benchmarks.risk import risks
+from benchmarks.risk import RISKS, risks
 from benchmarks.surveyed import surveyed
 from benchmarks.utility import Half
 from deniable.foundation.domain import Attribute, Domain
@@ -157,6 +159,18 @@ def test_the_pages_have_the_figures_that_were_kept() -> None:
     for path, made in ((PAGE, page), (README, short)):
         written = path.read_text(encoding="utf-8")
         assert made(written, kept) == written
+
+
+@pytest.mark.parametrize("row", ["independent", "diverse, entropy of 1.5 values", ITSELF])
+def test_a_row_that_is_measured_again_has_the_risks_that_were_kept(row: str, tmp_path: Path) -> None:
+    """The page is about the code as it is, on records of learners with a model, with urns, and without either."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))["example"][row]
+    made = figures_of(row, example(tmp_path), scores, kept["keys"])
+    assert made is not None
+    for figure in RISKS:
+        assert made["figures"][figure] == kept["figures"][figure], figure
+        assert made["figures"][figure] not in ([0.0, 0.0], [0.5, 0.0])
+    assert made["rows"] == kept["rows"]
 
 
 def test_a_table_has_a_row_for_each_learner_the_nearest_pairs_first() -> None:

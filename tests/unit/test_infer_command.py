@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from deniable.__main__ import main
 from deniable.data_user import lines_of
@@ -19,7 +20,9 @@ from deniable.inference.answers import Asked
 from deniable.inference.comparisons import _difference, compare
 from deniable.inference.conditions import Conditions
 from deniable.inference.estimation import Inference
+from deniable.inference.intervals import exact_count_interval
 from deniable.inference.quantiles import quantile
+from deniable.inference.queries import Query
 from deniable.inference.regression import regress
 from deniable.inference.tables import table
 from stores.publication.release_folder import describe_domain
@@ -217,6 +220,16 @@ def test_what_a_release_states_of_its_sampling_counts() -> None:
     assert found.sampling_deviation > 0
     wider = stated.share("sex=f", asked=Asked(estimand="population", design_effect=4.0))
     assert wider.sampling_deviation == pytest.approx(2 * found.sampling_deviation)
+    assert wider.interval is not None
+    clustered = Inference(stated.measured, probability=Fraction(1), design_effect=4.0)
+    for own in (
+        clustered.share("sex=f", asked=Asked(estimand="population")),
+        table(clustered, ["sex"], "share", Asked(estimand="population")).answers[0],
+    ):
+        assert own.interval is not None
+        ends = wider.interval.low, wider.interval.high
+        assert (own.interval.low, own.interval.high) == pytest.approx(ends, abs=1e-12)
+        assert own.condition.endswith("a simple random sample with a design effect of 4.")
     with pytest.raises(Refused, match="the release states that its rows are a simple random sample, got census"):
         stated.share("sex=f", asked=Asked(estimand="population", sampling="census"))
     census = Inference(measured(people(1, 4000), sampling="census"), probability=Fraction(1))
@@ -231,6 +244,25 @@ def test_regression_is_least_squares_where_the_noise_is_small() -> None:
     right = np.linalg.lstsq(design, (rows[:, 2] == 2).astype(float), rcond=None)[0]
     assert found.cells == (("constant",), ("age",), ("sex=m",))
     assert [answer.estimate for answer in found.answers] == pytest.approx(right, abs=1e-6)
+
+
+@pytest.mark.parametrize("estimand", ["finite", "population"])
+def test_a_test_rejects_0_as_often_as_an_interval_of_its_level_leaves_it_out(estimand: Any) -> None:
+    """With normal errors, of which a p-value has both tails."""
+    rows = people(1, 5000)
+    rows[:, 2] = np.where(rows[:, 1] == 1, np.roll(rows[:, 2], 7), rows[:, 2])
+    inference = Inference(measured(rows, amount=Fraction(400)), probability=Fraction(1))
+    asked = Asked(estimand=estimand, sampling=None if estimand == "finite" else "simple random")
+    tested = [
+        *compare(inference, "income=>50K", "age", asked=asked, test=True).answers[3:],
+        *compare(inference, "income=>50K", "sex", asked=asked, test=True).answers[2:],
+        *regress(inference, "income=>50K", ["sex"], asked, test=True).answers[1:],
+    ]
+    assert len(tested) == 4
+    for each in tested:
+        both = 2 * stats.norm.sf(abs(each.estimate) / each.deviation)
+        assert each.p_value == pytest.approx(both, rel=1e-6, abs=1e-12)
+    assert max(each.p_value or 0.0 for each in tested) > 1e-6, "some are not nearly 0"
 
 
 def test_regressors_that_the_noise_hides_are_refused() -> None:
@@ -358,6 +390,13 @@ def test_differences_that_were_not_measured_have_intervals_that_hold_together(
     assert compare(apart, "sex=f", "income", asked=Asked(level=0.9996)).answers[-1].grade == "bounded"
 
 
+def test_cells_that_were_not_counted_together_share_the_level_of_a_table(apart: Inference) -> None:
+    whole = table(apart, ["sex", "income"], simultaneous=True)
+    for (sex, income), each in zip(whole.cells, whole.answers, strict=True):
+        alone = apart.count(f"sex={sex} & income={income}", Asked(level=1 - 0.05 / 6))
+        assert (each.interval, each.level) == (alone.interval, 0.95)
+
+
 def test_small_shares_of_a_table_are_exact_as_those_that_are_asked_one_by_one() -> None:
     quiet = Inference(measured(people(1, 150), amount=Fraction(4)))
     population = Asked(estimand="population", sampling="simple random")
@@ -368,5 +407,11 @@ def test_small_shares_of_a_table_are_exact_as_those_that_are_asked_one_by_one() 
         assert own.interval is not None
         assert alone.interval is not None
         assert (own.interval.low, own.interval.high) == pytest.approx((alone.interval.low, alone.interval.high))
-        small += own.estimate * quiet.records <= 30
+        if own.estimate * quiet.records <= 30:
+            functional = quiet.functional(Query.product(quiet.conditions.parse(f"age={age} & income={income}")))
+            assert alone.interval == quiet.small_share_interval(functional, 0.95)
+            part = Inference(quiet.measured, probability=Fraction(1, 2)).count(f"age={age} & income={income}")
+            counted = quiet.system.value(functional)
+            assert part.interval == exact_count_interval(counted, 0.5, quiet.law(functional), 0.95)
+            small += 1
     assert small >= 4

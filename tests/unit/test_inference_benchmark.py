@@ -139,6 +139,14 @@ def test_certificates_whose_noise_has_another_spread_are_named(many: dict[str, A
     assert "certificates" in failing(many), "a bound that always holds is wider than it says"
 
 
+@pytest.mark.parametrize("level", [0.9, 0.99])
+def test_certificates_of_another_level_than_they_state_are_named(many: dict[str, Any], level: float) -> None:
+    """What is expected of a bound follows from its own margin: it must be the stated level, too."""
+    for number, own in enumerate(many.values()):
+        own["certificate"] |= {"bound": 10.0 + 20 * (number % 100 < 100 * level), "expected": level}
+    assert failing(many) == {"certificates"}
+
+
 def test_what_is_declared_conservative_must_still_cover(many: dict[str, Any]) -> None:
     assert set(CONSERVATIVE) > {"medians", "answers of the grade bounded"}
     for own in many.values():
@@ -223,6 +231,26 @@ def test_the_page_has_what_was_kept_and_all_of_it_holds() -> None:
     assert set(kept) == set(DATA)
     assert all(len(own) >= 200 for own in kept.values())
     assert "does not hold" not in text
+
+
+def near(made: Any, kept: Any) -> bool:
+    """Whether figures are the same, but for what other processors make of last digits."""
+    if isinstance(kept, dict):
+        return bool(set(made) == set(kept)) and all(near(made[name], kept[name]) for name in kept)
+    if isinstance(kept, list):
+        return len(made) == len(kept) and all(map(near, made, kept))
+    if isinstance(kept, str | bool):
+        return bool(made == kept)
+    return bool(made == pytest.approx(kept, rel=0.005, abs=0.005))
+
+
+def test_a_release_that_is_made_again_has_the_figures_that_were_kept(tmp_path: Path) -> None:
+    """The page is about the code as it is: other intervals, or other releases, have other figures."""
+    kept = read_kept()["example"]["1"]
+    made = json.loads(json.dumps(figures(Population.read("example", tmp_path), 1, Entry.model_validate(ASKED))))
+    for figure in set(kept) - {"seconds", "speed"}:
+        assert near(made[figure], kept[figure]), figure
+    assert not near({**made, "pairs": 11}, kept)
 
 
 def test_a_page_without_a_place_is_refused() -> None:

@@ -196,6 +196,7 @@ def test_the_vectors(shared: Path) -> None:
     cell = system.functional(Query.product({0: np.asarray([0, 1.0]), 1: np.asarray([0, 0, 0, 1.0])}))
     assert system.value(cell) == pytest.approx(known["explicit_gls_cell"])
     assert system.variance(cell) ** 0.5 == pytest.approx(known["sd_cell_a1_b2"], rel=1e-9)
+    assert system.variance(cell) ** 0.5 == pytest.approx(known["explicit_gls_sd"], rel=1e-9)
     assert (system.records, system.variance(system.functional(Query.product({}))) ** 0.5) == pytest.approx(
         (known["N"], known["sd_N"])
     )

@@ -194,6 +194,27 @@ def test_an_interval_covers_with_its_level_at_least(design: Design, respondents:
     assert naive < 0.95
 
 
+def test_simultaneous_intervals_cover_all_shares_of_a_question_together() -> None:
+    """Coverage is summed over the multinomial law of the responses to three values; single intervals have less."""
+    design, respondents = Design("k_rr", 3, Fraction(8)), 30
+    p, q = map(float, design.support)
+    outcomes = [(a, b, respondents - a - b) for a in range(respondents + 1) for b in range(respondents + 1 - a)]
+    found = [estimates(design, counts, respondents) for counts in outcomes]
+    together, apart = [], []
+    for shares in product((0.0, 0.2, 0.3, 0.4, 0.5, 0.6), repeat=2):
+        truth = np.array([*shares, 1 - sum(shares)])
+        if truth[-1] < 0:
+            continue
+        law = stats.multinomial.pmf(outcomes, respondents, q + truth * (p - q))
+        for kind, covered in (("simultaneous", together), ("interval", apart)):
+            ends = np.array([[getattr(each, kind) for each in own] for own in found])
+            holds = ((ends[:, :, 0] <= truth + 1e-12) & (truth - 1e-12 <= ends[:, :, 1])).all(axis=1)
+            covered.append(float(law @ holds))
+    assert min(together) >= 0.95
+    assert min(together) < 0.98, "wider ones would cover, too"
+    assert min(apart) < 0.95
+
+
 def test_shares_are_projected_on_the_simplex() -> None:
     shown = on_simplex([0.7, 0.5, -0.3])
     assert shown == pytest.approx([0.6, 0.4, 0.0])

@@ -12,6 +12,7 @@ from scipy import stats
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import Answer, Asked
+from deniable.inference.intervals import Interval
 from deniable.inference.others.asking import OtherRelease
 from deniable.inference.others.draws import UrnDraws, binomial_bounds
 from deniable.inference.others.flows import FlowsInference
@@ -19,6 +20,7 @@ from deniable.inference.others.prefixes import PrefixInference, reach_of
 from deniable.inference.others.responses import SurveyInference, binomial_interval
 from deniable.inference.others.sets import ReleasedSetsInference
 from deniable.local.designs import Design
+from deniable.local.estimates import estimates
 from deniable.local.survey import Question, Survey
 from deniable.other_releases import _kept
 from tests.extent import drawn
@@ -215,6 +217,52 @@ def test_counts_of_prefixes_cover_and_absent_ones_are_below_the_threshold() -> N
         first.count("town=a", Asked())
     with pytest.raises(Refused, match="not shares"):
         first.share("sex=f", "", Asked())
+
+
+@pytest.mark.parametrize("level", [0.6, 0.95])
+def test_intervals_have_the_level_that_is_asked_for_and_no_more(level: float) -> None:
+    """They are those of the laws by themselves; wider ones would cover, too."""
+    asked = Asked(level=level)
+    counts = np.array([[9, 4, 7], [30, 40, 30]])
+    sets = ReleasedSetsInference(CROSSED, counts, trials=60, urns=2, prior=3.0, people=120)
+    right = UrnDraws(drawn=39, trials=60, urns=2, inside=6.0, outside=12.0, rows=(120, 120)).share(level)
+    assert sets.share("town=a", "", asked).interval == right.interval
+    part = ReleasedSetsInference(CROSSED, counts, trials=60, urns=2, prior=3.0, people=120, kept=0.5)
+    miss = 1e-4 * (1 - level)
+    own = UrnDraws(drawn=39, trials=60, urns=2, inside=6.0, outside=12.0, rows=binomial_bounds(120, 0.5, miss))
+    assert part.share("town=a", "", asked).interval == own.share(level + miss).interval
+    codes = np.stack([np.zeros(150, int), np.repeat([0, 1, 2], [90, 20, 40])], axis=1)
+    for scale in (None, 2.0):
+        flows = FlowsInference(
+            Domain((Attribute("work", ("mill",), "nominal", (0,)), CROSSED.attributes[1])),
+            codes,
+            places=(0, 1),
+            areas=np.arange(3),
+            prior=[5.0],
+            added=[7, 30, 10],
+            workers=[200],
+            scale=scale,
+        )
+        miss = 0.2 * (1 - level)
+        reach = 0 if scale is None else int(np.ceil(scale * np.log(1 / miss)))
+        if scale is not None:
+            p = np.exp(-1 / scale)
+            assert 2 * p ** (reach + 1) / (1 + p) <= miss < 2 * p ** (reach - 1) / (1 + p)
+        rows = (200 - reach, 200 + reach)
+        own = UrnDraws(drawn=90, trials=150, urns=1, inside=12.0, outside=50.0, rows=rows)
+        right = own.share(level if scale is None else level + miss)
+        assert flows.share("town=a", "work=mill", asked).interval == right.interval
+    design = Design("k_rr", 3, Fraction(4))
+    survey = Survey("s", "t", (Question("used", "Have you?", ("never", "once", "often"), design),), {})
+    answer = SurveyInference(survey, [[150, 90, 60]], 300).share("used=once", "", replace(SAMPLE, level=level))
+    assert answer.interval is not None
+    exact = estimates(design, (150, 90, 60), 300, Fraction(level))[1].interval
+    assert (answer.interval.low, answer.interval.high) == pytest.approx(exact, abs=1e-9)
+    prefixes = PrefixInference(CROSSED, (0, 1), np.array([[0, 0], [1, 0]]), np.array([90, 70]), scale=4.0, threshold=12)
+    one, two = reach_of(4.0, 1 - level), reach_of(4.0, (1 - level) / 2)
+    assert prefixes.count("sex=f & town=a", asked).interval == Interval(90.0 - one, 90.0 + one)
+    assert prefixes.count("town=a", asked).interval == Interval(160.0 - 2 * two, 160.0 + 2 * two)
+    assert prefixes.count("sex=f & town=b", asked).interval == Interval(0.0, 11.0 + one)
 
 
 @pytest.mark.parametrize(

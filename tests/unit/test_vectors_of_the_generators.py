@@ -17,6 +17,7 @@ import pytest
 
 from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
 from deniable.learners.aim.plan import rho_of_table
+from deniable.learners.certificate_costs import CertificateCost
 from deniable.learners.diverse.diversity import diverse_priors
 from deniable.learners.imputed.plan import ONE, imputation_plan, prior_weight
 from deniable.learners.multinomial_sets.combining import combine, fully_synthetic_freedom, partial_freedom
@@ -27,6 +28,8 @@ from deniable.learners.origin_destination.draws import is_acceptable
 from deniable.learners.pegs.plan import key_of
 from deniable.local.designs import Design, better_at_zero, ratio_of
 from deniable.local.estimates import clopper_pearson, estimates
+from deniable.measurements.certificate import margin
+from deniable.measurements.noisy_tables import NoiseLaw
 from deniable.models.urns import EVEN
 from deniable.privacy.composition import zcdp_to_epsilon
 from deniable.privacy.urn_costs import UNIT, prior_for, urn_epsilon
@@ -73,6 +76,7 @@ HELD_BY: Final = {
     "inference": (
         "tests/unit/test_inference_is_least_squares.py::test_the_vectors",
         "tests/unit/test_laws_of_errors.py::test_the_score_interval_of_the_vectors_and_wilsons_without_noise",
+        f"{_HERE}::test_certificates",
     ),
     "consistency": ("tests/unit/test_consistent_estimates.py::test_the_total_and_the_two_sexes_of_the_slide",),
 }
@@ -411,6 +415,20 @@ def test_concentrated_privacy_of_mst(known: Vectors) -> None:
         assert zcdp_to_epsilon(vector[name], delta) == pytest.approx(1, abs=1e-6)
     rho = Fraction(vector["rho_eps1_delta1e9"]) / 3
     assert float(rho_of_table(Fraction(vector["sigma"]) ** 2)) == pytest.approx(float(rho), rel=1e-9)
+
+
+def test_certificates(known: Vectors) -> None:
+    """The noise of a certificate of some rho, and the margin of its bound, which is a whole number of records."""
+    for name, right in known["inference"]["certificate"].items():
+        rho = Fraction(str(asked_in(name)["rho"]))
+        variance = 1 / (2 * rho)
+        assert float(variance) ** 0.5 == pytest.approx(right["sd"])
+        assert float(rho_of_table(variance)) == pytest.approx(float(rho))
+        # The noise has whole numbers: from q + 1/2 on, its tail is that of a normal number.
+        assert abs(margin(NoiseLaw("gaussian", variance), 0.95) - right["slack95"]) <= 0.5
+    share = CertificateCost(Fraction(1), Fraction(1, 10**9), Fraction(1, 100))
+    rho_of_share = float(rho_of_table(share.amount("gaussian")))
+    assert rho_of_share == pytest.approx(0.01 * known["mst"]["rho_eps1_delta1e9"], rel=1e-3)
 
 
 def test_reconstruction(known: Vectors) -> None:
