@@ -60,12 +60,10 @@ def shared() -> Path:
     return folder
 
 
-@pytest.fixture
-def usual_limit_of_fields() -> Iterator[None]:
-    """Python's own limit of a field in CSV; a package that some other test imports takes it away."""
-    before = csv.field_size_limit(131_072)
-    yield
-    csv.field_size_limit(before)
+@pytest.fixture(autouse=True)
+def _usual_limit_of_fields() -> None:
+    """Set Python's own limit of a field in CSV before each test: frictionless, which only tests use, takes it away."""
+    csv.field_size_limit(131_072)
 
 
 @pytest.fixture(scope="session", autouse=True)

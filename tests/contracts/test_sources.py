@@ -81,7 +81,6 @@ def test_a_quote_that_is_never_closed_costs_all_the_rows_it_swallows(tmp_path: P
     assert source.malformed_rows >= 3
 
 
-@pytest.mark.usefixtures("usual_limit_of_fields")
 def test_a_quote_that_swallows_most_of_a_file_prints_nothing_and_costs_the_rows_it_swallows(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -345,7 +344,6 @@ def test_a_file_that_is_not_there_is_refused(
         pass
 
 
-@pytest.mark.usefixtures("usual_limit_of_fields")
 def test_rows_that_are_looked_at_again_at_the_same_time_leave_the_limit_of_fields_as_it_was() -> None:
     usual = csv.field_size_limit()
     row = 'a, "' + "x" * 200_000 + '"'

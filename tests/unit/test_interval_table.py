@@ -76,7 +76,6 @@ def test_what_follows_holds_and_what_does_not_is_found() -> None:
     assert check_intervals(described, found.document(), same, split).holds, "as another machine may round"
 
 
-@pytest.mark.usefixtures("usual_limit_of_fields")
 def test_a_line_that_is_no_table_is_a_fault() -> None:
     described = json.loads(json.dumps(describe_domain(DOMAIN, {}, {})))
     check = check_intervals(described, measured(people(2, 3000)).document(), "x" * 200_000, None)
