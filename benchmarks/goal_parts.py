@@ -259,7 +259,7 @@ def learnt(plan: Any, chunks: Callable[[], Any]) -> Any:
     ]
 
 
-def wide_people(attributes: int, rows: int) -> Any:
+def wide_people(attributes: int, rows: int) -> tuple[Any, Any]:
     """Domain and codes of made-up people."""
     from benchmarks import wide  # noqa: PLC0415
     from benchmarks.population import stream  # noqa: PLC0415

@@ -19,10 +19,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from benchmarks import scaling, wide, workers
+from benchmarks import scaling, workers
 from benchmarks.goal_parts import learnt, planned, wide_people
 from benchmarks.measuring import forget_the_most, in_page, markdown, most_held_gib, rewrite
 from benchmarks.population import stream
@@ -207,7 +208,7 @@ def powers(found: Mapping[str, Figures]) -> dict[int, float]:
     sizes = sorted(map(int, found))
     return {
         after: math.log(found[str(after)]["cpu"] / found[str(before)]["cpu"]) / math.log(after / before)
-        for before, after in zip(sizes, sizes[1:], strict=False)
+        for before, after in pairwise(sizes)
     }
 
 
@@ -258,7 +259,7 @@ def _said(figures: Figures) -> list[str]:
 
 
 def _digits(seconds: float) -> str:
-    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.1f}" if seconds >= 10 else f"{seconds:.2f}"  # noqa: PLR2004
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.1f}" if seconds >= 10 else f"{seconds:.2f}"
 
 
 def page(text: str, found: Kept) -> str:

@@ -12,6 +12,7 @@ from benchmarks.measuring import forget_the_most, most_held_gib
 from flows.__main__ import main
 from tasks.running.progress import watching
 
+
 class Meter:
     """Watches a release's steps; parts of a mapped step count as one.
 

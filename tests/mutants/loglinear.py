@@ -277,8 +277,8 @@ MUTANTS = (
             _SCORE,
         ),
         (
-            "            else:\n                for r in range(some):\n                    first[np.uint64(cells[r])] += 1",
-            "            else:\n                for r in range(some):\n                    first[np.uint64(cells[r])] += 2",
+            "range(some):\n                    first[np.uint64(cells[r])] += 1",
+            "range(some):\n                    first[np.uint64(cells[r])] += 2",
             "a row counts twice in large tables",
             "unit/test_loglinear_learning.py::test_small_and_large_tables_of_many_rows_are_counted_alike",
         ),

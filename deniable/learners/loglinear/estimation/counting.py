@@ -87,7 +87,7 @@ class _Tables(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True)
-def _add(codes, tables, counts):
+def _add(codes, tables, counts):  # noqa: C901 - one kernel
     """Add rows to all tables, some rows at a time, whose buckets stay in the processor's cache.
 
     Of neighbouring rows, which often are in one cell, every other one is counted in a second table, if it is small: a
