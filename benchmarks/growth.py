@@ -23,11 +23,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
 from benchmarks import scaling, workers
 from benchmarks.goal_parts import learnt, planned, wide_people
 from benchmarks.measuring import forget_the_most, in_page, markdown, most_held_gib, rewrite
 from benchmarks.population import stream
 from deniable.foundation.domain import Attribute, Codes, Domain
+from reports.plots.theme import MUTED, RELEASED, TARGET, TRAINING, make_figure, plain_axes, set_title
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 KEPT: Final = Path(__file__).with_suffix(".json")
@@ -42,6 +46,8 @@ _AT_A_TIME: Final = 262_144
 _ROWS: Final = 50_000
 _ATTRIBUTES: Final = 11
 _RECORDS_OF_WORKERS: Final = 5_000_000
+
+_COLOURS: Final = {"fit": TRAINING, "draw": RELEASED, "whole release": TARGET}
 
 Figures = dict[str, float]
 """CPU seconds of all cores, seconds by the clock, and the most MiB that one process held."""
@@ -87,7 +93,14 @@ GROWTHS: Final = (
     Growth("values", DRAW, (10, 100, 1_000, 10_000, 40_000)),
     Growth("workers", RELEASE, (1, 2)),
 )
-REASONS: Final[dict[tuple[str, str], str]] = {}
+REASONS: Final[dict[tuple[str, str], str]] = {
+    ("attributes", FIT): "pairs, each of which is counted and compared with a model in every round, are four times as "
+    "many for twice the attributes. Up to 50 attributes, work that is proportional to them outweighs it: the fit of one "
+    "distribution for each attribute.",
+    ("attributes", DRAW): "up to 20 attributes, each depends on more others the more there are, so that fewer of its "
+    "distributions are small enough to be computed beforehand. From there on, the tables measured for each attribute "
+    "are about the same number, and growth is proportional.",
+}
 """Why CPU seconds grow more than proportionally, by axis and what is measured."""
 
 
@@ -262,6 +275,35 @@ def _digits(seconds: float) -> str:
     return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.1f}" if seconds >= 10 else f"{seconds:.2f}"
 
 
+def picture(found: Kept) -> Figure:
+    """CPU seconds by size, on logarithmic axes: a panel for each axis but the workers.
+
+    Args:
+        found: all figures.
+    """
+    axes = [axis for axis in AXES if axis != "workers"]
+    figure = make_figure(11, 3.2)
+    for axis, panel in zip(axes, figure.subplots(1, len(axes), sharey=True), strict=True):
+        plain_axes(panel, grid="y")
+        set_title(panel, AXES[axis].partition(",")[0].partition(" of ")[0])
+        for growth in GROWTHS:
+            own = found.get(growth.axis, {}).get(growth.what, {})
+            if growth.axis == axis and own:
+                sizes = sorted(map(int, own))
+                panel.plot(sizes, [own[str(size)]["cpu"] for size in sizes], "o-", color=_COLOURS[growth.what], ms=4)
+                more = [size for size in growth.beyond if len(own) > 1]
+                ends = [own[str(sizes[-1])], *(beyond(own, size) for size in more)]
+                panel.plot([sizes[-1], *more], [end["cpu"] for end in ends], ":", color=_COLOURS[growth.what])
+        panel.set(xscale="log", yscale="log")
+        panel.minorticks_off()
+    figure.supylabel("CPU seconds", color=MUTED, fontsize=9)
+    lines = [Line2D([], [], color=colour, marker="o", ms=4) for colour in _COLOURS.values()]
+    labels = [*_COLOURS, "by arithmetic"]
+    lines.append(Line2D([], [], color=MUTED, linestyle=":"))
+    figure.legend(lines, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
+    return figure
+
+
 def page(text: str, found: Kept) -> str:
     """The page with the tables in their place.
 
@@ -294,6 +336,7 @@ def main() -> None:
         found.setdefault(growth.axis, {})[growth.what] = own
         rewrite(KEPT, json.dumps(found, indent=1, sort_keys=True) + "\n")
     rewrite(PAGE, page(PAGE.read_text(encoding="utf-8"), found))
+    picture(found).savefig(PICTURE, dpi=110)
 
 
 if __name__ == "__main__":
