@@ -95,7 +95,7 @@ GROWTHS: Final = (
 )
 REASONS: Final[dict[tuple[str, str], str]] = {
     ("attributes", FIT): "pairs, each of which is counted and compared with a model in every round, are four times as "
-    "many for twice the attributes. Up to 50 attributes, work that is proportional to them outweighs it: the fit of one "
+    "many for twice the attributes. Up to 50 attributes, work that is proportional to them outweighs that: fitting a "
     "distribution for each attribute.",
     ("attributes", DRAW): "up to 20 attributes, each depends on more others the more there are, so that fewer of its "
     "distributions are small enough to be computed beforehand. From there on, the tables measured for each attribute "
