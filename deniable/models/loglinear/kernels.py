@@ -144,50 +144,77 @@ def _rows(parent, stride, first, last, begin, buckets, done, rows):
             rows[r] += by * own[r]
 
 
-@numba.njit(nogil=True, cache=True)
-def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # noqa: C901 - one kernel
-    """`_running_sums` and a draw for records side by side, in loops that the compiler vectorises."""
-    some = at.shape[1]
-    best = np.empty(some, np.int32)
+@numba.njit(nogil=True, cache=True, inline="always")
+def _sums_of_logs(logs, n, at, groups, some, sums):
+    """The sums of the groups' logarithms for records side by side, three groups at a time."""
     for i in range(n):
-        for r in range(some):
-            sums[i, r] = logs[np.uint64(at[0, r] + i)]
-        for g in range(1, len(at)):
+        own = sums[i]
+        if groups == 1:
+            first = at[0]
             for r in range(some):
-                sums[i, r] += logs[np.uint64(at[g, r] + i)]
-    best[:] = sums[0, :some]
+                own[r] = logs[np.uint64(first[r] + i)]
+        elif groups == 2:
+            first, second = at[0], at[1]
+            for r in range(some):
+                own[r] = logs[np.uint64(first[r] + i)] + logs[np.uint64(second[r] + i)]
+        else:
+            first, second, third = at[0], at[1], at[2]
+            for r in range(some):
+                own[r] = (
+                    logs[np.uint64(first[r] + i)] + logs[np.uint64(second[r] + i)] + logs[np.uint64(third[r] + i)]
+                )
+        for g in range(3, groups):
+            further = at[g]
+            for r in range(some):
+                own[r] += logs[np.uint64(further[r] + i)]
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_some(logs, leading, shorter, n, at, groups, sums, words, drawn, totals):  # noqa: C901 - one kernel
+    """`_running_sums` and a draw for records side by side, in loops that the compiler vectorises.
+
+    It does so only where a loop looks nothing up by a number that it computes; look-ups are loops of their own.
+    """
+    some = len(drawn)
+    _sums_of_logs(logs, n, at, groups, some, sums)
+    best, found, total = sums[0, :some].copy(), np.empty(some, np.int32), np.zeros(some, np.int32)
     for i in range(1, n):
+        own = sums[i]
         for r in range(some):
-            best[r] = max(best[r], sums[i, r])
-    total = np.zeros(some, np.int32)
+            best[r] = max(best[r], own[r])
     for i in range(n):
+        own = sums[i]
         for r in range(some):
-            below = np.uint32(best[r] - sums[i, r])
-            weight = leading[np.uint64(below & np.uint32(_STEP_MASK))] >> min(
-                (below >> np.uint32(_STEP_BITS)) + np.uint32(shorter), np.uint32(31)
-            )
-            total[r] += max(weight, np.int32(1))
-            sums[i, r] = total[r]
+            own[r] = best[r] - own[r]
+        for r in range(some):
+            found[r] = leading[own[r] & np.int64(_STEP_MASK)]
+        for r in range(some):
+            bits = (np.uint32(own[r]) >> np.uint32(_STEP_BITS)) + np.uint32(shorter)
+            total[r] += max(found[r] >> min(bits, np.uint32(31)), np.int32(1))
+            own[r] = total[r]
     for r in range(some):
         totals[r] = total[r]
         total[r] = (words[r] * totals[r]) >> 32
         drawn[r] = 0
     for i in range(n):
+        own = sums[i]
         for r in range(some):
-            drawn[r] += sums[i, r] <= total[r]
+            drawn[r] += own[r] <= total[r]
 
 
 @numba.njit(nogil=True, cache=True)
 def _draw_some_ready(running, n, rows, words, drawn, totals):
     """The same with precomputed running sums, given where each record's begin."""
-    for r in range(len(rows)):
-        row = rows[r]
-        total = np.int64(running[np.uint64(row + n - 1)])
-        ticket = np.int32((words[r] * total) >> 32)
-        x = 0
-        for i in range(n):
-            x += running[np.uint64(row + i)] <= ticket
-        drawn[r], totals[r] = x, total
+    some = len(rows)
+    tickets = np.empty(some, np.int32)
+    for r in range(some):
+        totals[r] = running[np.uint64(rows[r] + n - 1)]
+    for r in range(some):
+        tickets[r] = (words[r] * totals[r]) >> 32
+        drawn[r] = 0
+    for i in range(n - 1):
+        for r in range(some):
+            drawn[r] += running[np.uint64(rows[r] + i)] <= tickets[r]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -268,7 +295,7 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                         afters[r] = running[row + x]
                         befores[r] = running[row + x - 1] if x > 0 else 0
                 else:
-                    _draw_some(logs, leading, shift[position], n, at[:others, :some], sums, of_record, own, totals)
+                    _draw_some(logs, leading, shift[position], n, at, others, sums, of_record, own, totals)
                     for r in range(some):
                         x = own[r]
                         afters[r] = sums[x, r]
@@ -333,7 +360,7 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 
     if ready >= 0:
         _draw_some_ready(running, size, rows[0], word, drawn, totals)
     else:
-        _draw_some(net.logs, net.leading, net.shift[position], size, rows, sums, word, drawn, totals)
+        _draw_some(net.logs, net.leading, net.shift[position], size, rows, len(rows), sums, word, drawn, totals)
     scored = len(factors) > 0
     for r in range(some):
         x = drawn[r] if at[r] >= 0 else bucket[np.uint64(values[r])]
