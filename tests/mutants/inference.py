@@ -20,8 +20,9 @@ _TOGETHER = _CERTIFIED + "test_all_that_an_interval_rests_on_misses_together_as_
 _OF_A_SAMPLE = _CERTIFIED + "test_a_certified_count_of_a_sample_is_off_by_the_error_of_sampling_too"
 _COMMAND = "unit/test_infer_command.py::"
 _TESTS = _COMMAND + "test_a_test_rejects_0_as_often_as_an_interval_of_its_level_leaves_it_out"
-_MANY = "unit/test_attributes_of_very_many_values.py::test_answers_are_those_of_an_attribute_of_few_values"
+_MANY = "unit/test_attributes_of_very_many_values.py::"
 _OTHERS = "unit/test_other_releases_are_inferred_from.py::"
+_LEVELS = _OTHERS + "test_intervals_have_the_level_that_is_asked_for_and_no_more"
 _FILE = "unit/test_interval_table.py::"
 
 MUTANTS = (
@@ -130,8 +131,8 @@ MUTANTS = (
             _RATIOS,
         ),
         (
-            '            return 1 - self.kept\n        stated =',
-            '            return 0.0\n        stated =',
+            "            return 1 - self.kept\n        stated =",
+            "            return 0.0\n        stated =",
             "intervals leave out that a part of the rows was measured",
             _COVER + "test_intervals_that_ignore_that_a_part_was_measured_do_not_cover",
         ),
@@ -154,8 +155,8 @@ MUTANTS = (
             _COVER + "test_a_mean_of_bucketed_values_has_the_bounds_of_its_buckets",
         ),
         (
-            "            counts = self._counts(of_group.of, asked, level, of_all=True)\n",
-            "",
+            "counts = self._counts(of_group.of, asked, level, of_all=True)",
+            "counts = dict(counts)",
             "the bounds of a share are among those that fulfil its condition",
             _COVER + "test_bounds_of_a_share_are_of_its_own_group",
         ),
@@ -204,6 +205,12 @@ MUTANTS = (
             "buckets of many values count as being as precise as those of few",
             _SYSTEMS,
         ),
+        (
+            "return sum(part for source, part in zip(self._sources, parts, strict=True) if source.table is None)",
+            "return 0.0 * len(parts)",
+            "public totals leave no doubt which rows were measured",
+            _VARIANCES + "test_public_totals_bring_the_error_of_which_rows_were_measured",
+        ),
     ),
     *faults(
         "deniable/inference/many_values.py",
@@ -211,13 +218,13 @@ MUTANTS = (
             "precisions.append(1 / (table.variance * prod(table.values.shape[axis] for axis in others)))",
             "precisions.append(1 / table.variance)",
             "a value that is summed over others has the noise of one entry",
-            _MANY,
+            _MANY + "test_answers_are_those_of_an_attribute_of_few_values",
         ),
         (
             "self.variance * numbers * (1 - numbers / size)",
             "self.variance * numbers * (1 - numbers / size) / 100",
             "quantiles of many values are looked for where the noise hardly reaches",
-            _MANY,
+            _MANY + "test_quantiles_are_looked_for_as_far_as_the_noise_reaches",
         ),
     ),
     *faults(
@@ -245,6 +252,21 @@ MUTANTS = (
             "        level = asked.level\n",
             "the intervals of two groups that were not measured hold one by one",
             _COMMAND + "test_differences_that_were_not_measured_have_intervals_that_hold_together",
+        ),
+    ),
+    *faults(
+        "deniable/inference/comparisons.py",
+        (
+            "Interval(ends[0].low - ends[1].high, ends[0].high - ends[1].low)",
+            "Interval(ends[0].low - ends[1].low, ends[0].high - ends[1].high)",
+            "the errors of groups that were not measured cancel",
+            _VARIANCES + "test_a_difference_that_was_not_measured_has_the_ends_of_both_groups",
+        ),
+        (
+            "        if test and grade not in _TESTED:",
+            "        if test and not grade:",
+            "a difference that is bounded alone is tested",
+            _VARIANCES + "test_a_difference_that_was_not_measured_has_the_ends_of_both_groups",
         ),
     ),
     *faults(
@@ -287,6 +309,12 @@ MUTANTS = (
             "if found(place).estimate < probability), -1))",
             "a quantile has no value above its estimate",
             _STEP,
+        ),
+        (
+            "noise = variances + (shares - probability) ** 2 * whole",
+            "noise = variances + (shares - estimates) ** 2 * whole",
+            "quantiles of many values are looked for as far as the noise at the estimate reaches",
+            _MANY + "test_quantiles_are_looked_for_as_far_as_the_noise_reaches",
         ),
     ),
     *faults(
@@ -346,7 +374,7 @@ MUTANTS = (
             "        least = (1 - level) / 2\n        low = _first",
             "        least = 1 - level\n        low = _first",
             "the share of rows from draws misses on either side as often as on both",
-            _OTHERS + "test_intervals_have_the_level_that_is_asked_for_and_no_more",
+            _OTHERS + "test_ends_of_an_interval_are_those_whose_tails_are_enumerated",
         ),
         (
             "reach = sqrt(number * np.log(2 / miss) / 2)",
@@ -361,13 +389,13 @@ MUTANTS = (
             "reach = reach_of(self._scale, (1 - asked.level) / prefixes)",
             "reach = reach_of(self._scale, 1 - asked.level)",
             "the noise of several prefixes is bounded as that of one",
-            _OTHERS + "test_counts_of_prefixes_cover_and_absent_ones_are_below_the_threshold",
+            _LEVELS,
         ),
         (
             " + absent * (self._threshold - 1 + reach)",
             " + absent * (self._threshold - 1)",
             "prefixes that are not there are below the threshold without their noise",
-            _OTHERS + "test_counts_of_prefixes_cover_and_absent_ones_are_below_the_threshold",
+            _LEVELS,
         ),
     ),
     *faults(
@@ -391,7 +419,7 @@ MUTANTS = (
             "        miss = (1 - asked.level) * _PART_OF_TOTALS",
             "        miss = 1.0",
             "the number of workers of a destination has no error",
-            _OTHERS + "test_flows_cover_the_shares_of_the_workers_who_were_counted",
+            _LEVELS,
         ),
     ),
     *faults(
@@ -400,7 +428,7 @@ MUTANTS = (
             "            outside=(inside.size - cells) * self._prior,",
             "            outside=cells * self._prior,",
             "the prior weight of the other cells is that of those asked for",
-            _OTHERS + "test_shares_of_sets_cover_those_of_the_rows",
+            _LEVELS,
         ),
     ),
 )

@@ -15,14 +15,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from deniable.foundation.errors import Refused
+from deniable.foundation.rules import PublicTotal
 from deniable.inference.answers import Answer, Asked
 from deniable.inference.comparisons import compare
 from deniable.inference.estimation import Inference
+from deniable.inference.intervals import Interval
 from deniable.inference.laws import two_sided
 from deniable.inference.queries import Query
 from deniable.inference.regression import regress
 from deniable.inference.tables import table
-from deniable.measurements.document import Measurements
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
 from tests.extent import drawn
 from tests.inferred import EVERYTHING, measured, people
@@ -227,7 +229,7 @@ def test_shares_vary_as_much_as_they_state(asked: Asked) -> None:
     for seed in range(replicates):
         draw = np.random.default_rng([15, seed])
         rows = population[draw.integers(0, len(population), 2000)] if asked.estimand == "population" else ROWS[:2000]
-        made: Measurements = measured(rows, amount=Fraction(400), seed=1000 + seed)
+        made = measured(rows, amount=Fraction(400), seed=1000 + seed)
         own = table(Inference(made, probability=Fraction(1)), ["age", "income"], "share", asked)
         estimates.append([answer.estimate for answer in own.answers])
         stated.append([answer.deviation**2 for answer in own.answers])
@@ -237,6 +239,34 @@ def test_shares_vary_as_much_as_they_state(asked: Asked) -> None:
     assert (found / right).max() < high
     # All cells together tell more: a tenth less or more of the standard deviations would show.
     assert abs(float((found / right).mean()) - 1) < 0.19
+
+
+def test_public_totals_bring_the_error_of_which_rows_were_measured() -> None:
+    """Half of the rows were measured: a total of all of them says how many these are to within a binomial error."""
+    total = PublicTotal("a register", None, (len(ROWS),))
+    found = measured(ROWS[::2], amount=Fraction(90), law="laplace")
+    known = replace(found, domain=replace(found.domain, totals=(total,)))
+    plain, told = (Inference(each, probability=Fraction(1, 2)) for each in (found, known))
+    whole = told.functional(ALL)
+    assert told.system.variance(whole) < plain.system.variance(whole)
+    public = told.system.variance_of_public_totals(whole)
+    share = told.system.variance(whole) / (len(ROWS) / 4)
+    assert public == pytest.approx(share**2 * len(ROWS) / 4, rel=1e-6), "by its weight, which is that of its precision"
+    for of in (ALL, query(RICH), query({**RICH, **MEN})):
+        functional = told.functional(of)
+        assert told.law(functional).variance == pytest.approx(told.system.variance(functional), rel=1e-6)
+
+
+def test_a_difference_that_was_not_measured_has_the_ends_of_both_groups() -> None:
+    apart = tuple(query for query in EVERYTHING if query[0] != (1, 2))
+    inference = Inference(measured(ROWS, apart, amount=Fraction(25)), probability=Fraction(1))
+    difference = compare(inference, "income=low", "sex").answers[-1]
+    women, men = (inference.share("income=low", f"sex={sex}", Asked(level=0.975)).interval for sex in "fm")
+    assert women is not None
+    assert men is not None
+    assert difference.interval == Interval(men.low - women.high, men.high - women.low)
+    with pytest.raises(Refused, match="needs what was measured or certified, and this difference is bounded"):
+        compare(inference, "income=low", "sex", test=True)
 
 
 def test_whole_numbers_of_a_count_are_those_within_reach(inference: Inference) -> None:
