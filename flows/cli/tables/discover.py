@@ -17,9 +17,9 @@ from flows.cli.subcommands import Subcommands
 
 if TYPE_CHECKING:
     from deniable.discovery.plan import DiscoveryPlan
+    from flows.discovery import Discovered
     from schemas.codebooks.settling import Described, LeftOut
     from schemas.spec.release_spec import ReleaseSpec
-    from tasks.data.discover import Discovered
 
 OK, REFUSED = 0, 1
 _DELTA = "1e-9"
@@ -88,11 +88,8 @@ def run_discover_command(asked: argparse.Namespace, state: Path) -> int:
     refusal = _show_plan(spec, plan, state, anew=asked.new)
     if asked.plan:
         return OK if refusal is None else REFUSED
-    _start_custodian(spec, state)
-    from tasks.data.discover import discover  # noqa: PLC0415 - imports Prefect and pyarrow
-
-    with at_work("Reading the columns"):
-        found = discover(state, spec, plan, anew=asked.new)
+    with at_work("Starting Prefect and MLflow, and reading the columns"):
+        found = _discovered(asked.spec, plan, state, anew=asked.new)
     from schemas.codebooks.proposals import proposal_lines, proposed  # noqa: PLC0415 - as above
 
     columns = proposed(found.answers)
@@ -216,15 +213,16 @@ def _against_the_budget(
     return None, lines
 
 
-def _start_custodian(spec: "ReleaseSpec", state: Path) -> None:
-    """Start Prefect, if it keeps the key."""
-    if spec.key.custodian != "prefect_secret":
-        return
-    from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - only if it is needed
+def _discovered(spec: Path, plan: "DiscoveryPlan", state: Path, *, anew: bool) -> "Discovered":
+    """Run the flow."""
+    from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - here and below: not for a plan alone
 
     server = own_prefect(state)
+    from flows.discovery import discover  # noqa: PLC0415
+
     if server is not None:
         server.wait_until_up()
+    return discover(spec, plan.document(), state, anew=anew)
 
 
 def _told(spec: "ReleaseSpec", plan: "DiscoveryPlan", found: "Discovered") -> Iterator[str]:
