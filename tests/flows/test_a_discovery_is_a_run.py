@@ -4,8 +4,11 @@ import json
 import shutil
 import signal
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mlflow import MlflowClient
@@ -18,9 +21,9 @@ from deniable.foundation.errors import Refused
 from deniable.verification.discovery import DOCUMENT
 from deniable.verification.release import RECORD
 from flows.__main__ import main
-from flows.discovery import Discovered, discover
 from flows.survey import survey
 from infra.stack.backup import back_up, put_back, require_consistent
+from reports.figures.spending import spending
 from schemas.spec.release_spec import load_spec
 from stores.ledger.state_ledger import state_ledger
 from stores.record.discovery_record import read_discovery
@@ -84,18 +87,37 @@ def test_a_discovery_killed_at_every_step_repeats_its_draws_and_is_charged_once(
     assert main(["audit", place.name, "--state", str(state)]) == 0
 
 
-@pytest.fixture
-def made(tmp_path: Path, prefect: None) -> Discovered:
-    return discover(write_people(tmp_path), PLAN.document(), tmp_path / "state")
+@dataclass(frozen=True)
+class Made:
+    """A discovery that the command made."""
+
+    folder: Path
+
+    @property
+    def discovery(self) -> str:
+        return self.folder.name
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        return read_discovery(self.folder)
 
 
 @pytest.fixture
-def state(made: Discovered) -> Path:
-    return made.folder.parent.parent
+def state(tmp_path: Path, prefect: None) -> Path:
+    """A state folder with a discovery."""
+    state = tmp_path / "state"
+    assert main(["schema", "discover", str(write_people(tmp_path)), "--state", str(state), *OPTIONS]) == 0
+    return state
 
 
-def test_its_run_is_beside_releases_with_what_each_step_spent(made: Discovered, state: Path) -> None:
-    record = record_of(made)
+@pytest.fixture
+def made(state: Path) -> Made:
+    (place,) = (state / "discoveries").iterdir()
+    return Made(place)
+
+
+def test_its_run_is_beside_releases_with_what_each_step_spent(made: Made, state: Path) -> None:
+    record = made.record
     client = MlflowClient(tracking_uri(state))
     run = client.get_run(record["runs"]["mlflow_run"])
     assert client.get_experiment(run.info.experiment_id).name == "people"
@@ -119,19 +141,16 @@ def test_its_run_is_beside_releases_with_what_each_step_spent(made: Discovered, 
         assert "charge" in json.dumps(flow_run.parameters, default=str)
 
 
-def record_of(made: Discovered) -> dict[str, dict[str, str]]:
-    return dict(read_discovery(made.folder))
-
-
 def test_it_is_found_and_audited_and_shown_in_the_ledger(
-    made: Discovered, state: Path, capsys: pytest.CaptureFixture[str]
+    made: Made, state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def said(*words: str) -> tuple[int, str]:
         status = main([*words, "--state", str(state)])
         out = capsys.readouterr()
         return status, out.out + out.err
 
-    assert said("audit", made.discovery)[0] == 0
+    status, audited = said("audit", made.discovery)
+    assert status == 0, audited
     assert said("audit", str(made.folder))[0] == 0
     status, found = said("find", "--dataset", "people", "--epsilon-above", "1.5")
     assert status == 0
@@ -142,7 +161,7 @@ def test_it_is_found_and_audited_and_shown_in_the_ledger(
     assert said("find", "--epsilon-above", "2")[1].endswith("No published release or discovery matches.\n")
     assert "answered" in said("ledger", "show", "people")[1]
 
-    run = record_of(made)["runs"]["mlflow_run"]
+    run = made.record["runs"]["mlflow_run"]
     client = MlflowClient(tracking_uri(state))
     client.log_batch(run, metrics=[Metric("epsilon.total", 1.0, int(time.time() * 1000) + 10, 0)])
     status, audited = said("audit", made.discovery)
@@ -170,10 +189,12 @@ def test_it_is_found_and_audited_and_shown_in_the_ledger(
         assert fault in audited
     client.delete_run(run)
     assert "the run was deleted" in said("audit", made.discovery)[1]
+    (state / "mlflow" / "mlflow.db").rename(state / "mlflow" / "lost.db")
+    assert "FAILED  MLflow's run can be compared" in said("audit", made.discovery)[1]
 
 
 def test_discoveries_and_surveys_are_in_a_backup_and_verified_when_it_is_restored(
-    made: Discovered, state: Path, tmp_path: Path
+    made: Made, state: Path, tmp_path: Path
 ) -> None:
     document, answers, responses = (tmp_path / name for name in ("survey.json", "answers.json", "responses.jsonl"))
     document.write_text(json.dumps({**DOCUMENT_OF_SURVEY, "survey": "earlier"}), encoding="utf-8")
@@ -193,3 +214,25 @@ def test_discoveries_and_surveys_are_in_a_backup_and_verified_when_it_is_restore
         with pytest.raises(Refused, match=rf"the restored {Path(place).parent.name} must verify, and does not"):
             require_consistent(elsewhere)
         (elsewhere / place).write_bytes(restored)
+
+
+def test_a_discovery_takes_no_refresh_from_the_budget_line(made: Made, state: Path, tmp_path: Path) -> None:
+    planned = "refresh: {budget: {kind: equal_share, refreshes: 4}}\n"
+    (tmp_path / "people.yaml").write_text(SPEC.replace("epsilon: 1\n", "epsilon: 0.5\n") + planned)
+    spec = load_spec(tmp_path / "people.yaml")
+    found = spending(Workspace(state=state, release_id="people-1", spec=spec, mlflow_run_id=""))
+    assert found is not None
+    assert [(each.epsilon, each.is_discovery) for each in found.history] == [(2, True)]
+    assert len(found.planned) == 4
+
+
+def test_another_charge_for_a_discovery_is_named(
+    made: Made, state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = replace(PLAN, epsilon=Fraction(1))
+    charge = discoveries.charge_of(load_spec(tmp_path / "people.yaml"), plan, made.discovery, inputs="0" * 64)
+    state_ledger(state).reserve(charge)
+    assert main(["audit", made.discovery, "--state", str(state)]) == 1
+    said = capsys.readouterr().out
+    assert "FAILED  the discovery was charged only what the record shows" in said
+    assert "charges it for step discover" in said

@@ -152,6 +152,26 @@ def test_proposals_are_charged_once_written_into_the_schema_and_verified(
     assert verified(folder, place, capsys)[0] == 1
 
 
+def test_columns_that_the_schema_declares_open_need_not_be_named_and_complete_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = (
+        '    open_columns={\n        "charge": open_values(missing=["?"]),\n        "age": open_range(),\n    },\n)'
+    )
+    imported = SCHEMA.replace("import nominal, table", "import nominal, open_range, open_values, table")
+    (folder / "people.py").write_text(imported.replace("    },\n)", f"    }},\n{declared}"))
+    status, planned = told(folder, "--epsilon", "2", "--plan", capsys=capsys)
+    assert status == 0
+    assert "charge: epsilon 1" in planned
+    status, said = told(folder, "--epsilon", "2", "--write", capsys=capsys)
+    assert status == 0, said
+    assert '"charge": nominal(["fraud", "theft"], other="other", missing=["?"], missing_as="missing"),' in said
+    assert domain_of(load_spec(folder / "people.yaml").schema).names == ("sex", "charge", "age")
+    status, said = told(folder, "--epsilon", "2", capsys=capsys)
+    assert status != 0
+    assert "declare open_columns in the schema" in said
+
+
 def verified(folder: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, int]:
     """The status of verification, and how many checks hold."""
     state = folder / "state"
