@@ -271,8 +271,8 @@ def test_the_other_learner_counts_in_rounds_on_two_workers(in_rounds: InRounds, 
 
 def test_destinations_of_commuters_are_drawn_on_two_workers(agency: Agency, tmp_path: Path, prefect: None) -> None:
     """Seven chunks of records, which are two blocks: the same records as in one process."""
-    asked = {**LEARNERS["origin_destination"].asked, "name": "commuters"}
-    spec = write_small_release(tmp_path / "spec", **{**asked, "synthesis": {**asked["synthesis"], "chunk_candidates": 64}})
+    asked = LEARNERS["origin_destination"].asked
+    spec = write_small_release(tmp_path / "spec", **asked, name="commuters", synthesis__chunk_candidates=64)
     agency.wait_for(2)
     with watching(diary := Diary()):
         made = release.with_options(task_runner=agency.runner)(spec, agency.state).workspace

@@ -278,8 +278,26 @@ MUTANTS = (
             _COEFFICIENTS,
         ),
         (
-            "        sampling = factor * mean_square",
-            "        sampling = min(factor, 1.0) * mean_square",
+            "        if (of_any > 0).all():",
+            "        if (of_any < 0).all():",
+            "errors of sampling have the same variance in all groups, whatever was counted",
+            _VARIANCES + "test_a_slope_of_a_small_group_whose_shares_vary_more_is_covered",
+        ),
+        (
+            "inverted, squares, inverted) * inference.records / freedom",
+            "inverted, squares, inverted)",
+            "squared residuals of any variance are not corrected for their degrees of freedom",
+            _VARIANCES + "test_coefficients_of_what_was_counted_together_have_errors_of_any_variance",
+        ),
+        (
+            "or not _is_of_buckets(inference, target, term.of[target]):",
+            "or False:",
+            "squared residuals of a condition within a bucket are those of its first value",
+            _VARIANCES + "test_a_condition_that_divides_a_bucket_has_errors_of_equal_variance",
+        ),
+        (
+            "        sampling = factor * float(variances[k])",
+            "        sampling = min(factor, 1.0) * float(variances[k])",
             "the design effect is left out of coefficients",
             _COEFFICIENTS,
         ),

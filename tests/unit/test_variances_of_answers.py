@@ -176,6 +176,68 @@ def test_coefficients_without_noise_have_the_errors_of_least_squares(asked: Aske
     assert [answer.sampling_deviation for answer in found.answers] == pytest.approx(errors.tolist(), rel=1e-6)
 
 
+@pytest.mark.parametrize(("asked", "factor"), [(Asked(), 0.0), (POPULATION, 1.0), (TWOFOLD, 2.0)])
+@pytest.mark.parametrize("regressors", [["sex"], ["sex", "income"]])
+def test_coefficients_of_what_was_counted_together_have_errors_of_any_variance(
+    regressors: list[str], asked: Asked, factor: float
+) -> None:
+    """Without noise, those of White as MacKinnon and White have them (HC1)."""
+    rows = people(7, 150)
+    rows[:, 0] = np.where(rows[:, 1] == 1, rows[:, 0], np.minimum(rows[:, 0], 1))
+    together = ((0, 1), (0, 1)) if len(regressors) == 1 else ((0, 1, 2), (0, 1, 2))
+    queries = (*((attributes, attributes) for attributes, _ in EVERYTHING), together)
+    quiet = Inference(measured(rows, queries, amount=Fraction(1, 100)), probability=Fraction(1))
+    found = regress(quiet, "age", regressors, asked)
+    columns = [np.ones(150), rows[:, 1], *([rows[:, 2] == 1, rows[:, 2] == 2] if len(regressors) == 2 else [])]
+    design = np.stack(columns, axis=1).astype(float)
+    y = AGES[rows[:, 0]]
+    inverted = np.linalg.inv(design.T @ design)
+    right = inverted @ design.T @ y
+    residual = y - design @ right
+    size = design.shape[1]
+    robust = inverted @ (design.T * residual**2) @ design @ inverted * 150 / (150 - size)
+    errors = np.sqrt(factor * np.diag(robust))
+    assert [answer.estimate for answer in found.answers] == pytest.approx(right.tolist())
+    assert [answer.sampling_deviation for answer in found.answers] == pytest.approx(errors.tolist(), rel=1e-6)
+    equal = np.sqrt(factor * (residual**2).sum() / (150 - size) * np.diag(inverted))
+    assert not factor or errors.tolist() != pytest.approx(equal.tolist(), rel=0.05)
+    said = [answer.condition for answer in found.answers]
+    assert all(("sampling errors of any variance" in each) == (factor > 0) for each in said)
+
+
+def test_a_condition_that_divides_a_bucket_has_errors_of_equal_variance() -> None:
+    """It was counted with the regressor by values, and with another attribute by buckets, where it is not known."""
+    queries = (*EVERYTHING, ((0, 1), (0, 1)))
+    found = regress(Inference(measured(ROWS, queries)), "age=18", ["sex"], POPULATION)
+    assert all("sampling errors of equal variance" in answer.condition for answer in found.answers)
+    found = regress(Inference(measured(ROWS, queries)), "age=18..19", ["sex"], POPULATION)
+    assert all("sampling errors of any variance" in answer.condition for answer in found.answers)
+
+
+def test_a_slope_of_a_small_group_whose_shares_vary_more_is_covered() -> None:
+    """A tenth has a share of a half, and nine tenths one of .02: errors of equal variance are half as wide."""
+    replicates = drawn(400, 150)
+    population = people(2, 100_000)
+    draw = np.random.default_rng(17)
+    population[:, 1] = draw.random(len(population)) < 0.1
+    rich = draw.random(len(population)) < np.where(population[:, 1] == 1, 0.5, 0.02)
+    population[:, 2] = np.where(rich, 2, 0)
+    gap = rich[population[:, 1] == 1].mean() - rich[population[:, 1] == 0].mean()
+    held, short = 0, 0
+    for seed in range(replicates):
+        rows = population[np.random.default_rng([18, seed]).integers(0, len(population), 2000)]
+        inference = Inference(measured(rows, amount=Fraction(16), seed=seed), probability=Fraction(1))
+        answer = regress(inference, "income=>50K", ["sex"], POPULATION).answers[1]
+        assert answer.interval is not None
+        held += answer.interval.low <= gap <= answer.interval.high
+        mean_square = np.var(rows[:, 2] == 2) - gap**2 * 0.09
+        half = Z * sqrt(mean_square / 2000 / 0.09)
+        short += abs(answer.estimate - gap) <= half
+    slack = 6 * sqrt(0.95 * 0.05 / replicates)
+    assert 0.95 - slack <= held / replicates <= 0.95 + slack
+    assert short / replicates < 0.8, "errors of equal variance do not cover"
+
+
 def test_coefficients_have_the_noise_of_regressors_and_outcome() -> None:
     """By differences: each released entry is moved, and the regression made again."""
     queries = tuple((attributes, attributes) for attributes, _ in EVERYTHING[1:] if attributes != (0, 1))
