@@ -173,8 +173,8 @@ def _imported(draft: Draft) -> Iterator[str]:
         )
         yield f"from schemas.hierarchies import {', '.join(names)}"
     opens = (text.partition("(")[0] for text in draft.open_columns.values())
-    names = {"table", *(column.form for column in draft.columns), *opens}
-    yield f"from schemas.table import {', '.join(sorted(names))}"
+    functions: set[str] = {"table", *(column.form for column in draft.columns), *opens}
+    yield f"from schemas.table import {', '.join(sorted(functions))}"
 
 
 def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str = "", remark: str = "") -> str:
