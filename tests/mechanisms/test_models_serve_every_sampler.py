@@ -1,4 +1,4 @@
-"""A model of any learner that measures gives records of all three guarantees, and what was measured answers questions."""
+"""Models of learners that measure give records from seeds, and what was measured answers questions as without seeds."""
 
 import io
 from pathlib import Path
