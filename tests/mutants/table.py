@@ -7,7 +7,6 @@ from tests.mutants import (
     candidates,
     discovery,
     flows,
-    inference,
     learners,
     local,
     loglinear,
@@ -34,7 +33,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *budgets.MUTANTS,
     *urns.MUTANTS,
     *rules.MUTANTS,
-    *inference.MUTANTS,
 )
 
 EQUIVALENT: tuple[Equivalent, ...] = (
