@@ -122,7 +122,7 @@ bench-inference: $(DEV) ## count how often intervals of releases of known popula
 attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats
 
-mutants: $(DEV) ## put deliberate faults into the privacy core, each of which its test must find; RECORD=1 writes the table
+mutants: $(DEV) ## put deliberate faults into the privacy core and inference, each of which its test must find; RECORD=1 writes the table
 	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)
 
 screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, in docs/pages
