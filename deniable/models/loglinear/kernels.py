@@ -214,7 +214,7 @@ def _sums_of_logs(logs, n, at, groups, some, sums):
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_some(logs, leading, shorter, n, at, groups, sums, words, drawn, totals):  # noqa: C901 - one kernel
+def _draw_some(logs, leading, shorter, n, at, groups, sums, words, drawn, totals):
     """`_running_sums` and a draw for records side by side, in loops that the compiler vectorises.
 
     It does so only where a loop looks nothing up by a number that it computes; look-ups are loops of their own.
