@@ -13,10 +13,12 @@ from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.loglinear import learning
 from deniable.learners.loglinear.estimation import maximum_entropy
+from deniable.learners.loglinear.estimation.buckets import bucketed
+from deniable.learners.loglinear.estimation.counting import RowCounter
 from deniable.learners.loglinear.estimation.detected_zeros import occupied
+from deniable.learners.loglinear.estimation.fitting import Shape
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearRecipe
-from deniable.learners.loglinear.steps import InRounds
 from tests.unit.test_loglinear_learning import attribute, table
 
 Cells = NDArray[np.float64]
@@ -75,7 +77,7 @@ def test_a_cell_is_empty_only_if_it_is_missed_and_noise_explains_what_is_left() 
 
 def test_zeros_that_the_margins_rule_out_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     margins = (np.asarray([500.0, 500.0, 500.0]),) * 2
-    shape = maximum_entropy.Shape((3, 3), np.zeros(2, np.bool_), None, laplace=False, searched=True)
+    shape = Shape((3, 3), np.zeros(2, np.bool_), None, laplace=False, searched=True)
     one = table([[500.0 / 3] * 3] * 3, 1.0, (0, 1))
     evidence = maximum_entropy.Evidence(shape, (), (one,), (None,))
     plain = maximum_entropy.denoise_tables(evidence, margins, 1500.0)[0]
@@ -89,10 +91,10 @@ def test_zeros_that_the_margins_rule_out_are_not_believed(monkeypatch: pytest.Mo
 
 def test_what_counts_exceed_their_sum_by_is_taken_off_equally() -> None:
     one = table([1_050.0, 50.0, 60.0, 40.0], 5.0)
-    found = learning.bucketed(attribute(4), one, 1_000.0, 1.0, 1e3, equally=True).counts
+    found = bucketed(attribute(4), one, 1_000.0, 1.0, 1e3, equally=True).counts
     assert found.sum() == pytest.approx(1_000)
     assert found[1:] == pytest.approx([0, 10, 0], abs=7)
-    assert learning.bucketed(attribute(4), one, 1_000.0, 1.0, 1e3).counts[1:].min() > 25
+    assert bucketed(attribute(4), one, 1_000.0, 1.0, 1e3).counts[1:].min() > 25
 
 
 @cache
@@ -120,14 +122,8 @@ def broken(seed: int) -> list[float]:
     domain, rows = people()
     key = ReleaseKey(seed.to_bytes(32, "big"))
 
-    class Rows:
-        def count(self, empty: "partial[learning.Counter]", _: str) -> object:
-            tally = empty()
-            tally.add(rows)  # type: ignore[attr-defined]
-            return tally
-
     plan = LoglinearRecipe(Fraction(4), Fraction(1, 10**9)).calibrate(domain)
-    net, _ = learn_network(plan, InRounds(Rows()), partial(key.stream, step="test", inputs=""))  # type: ignore[arg-type]
+    net, _ = learn_network(plan, RowCounter(lambda: [rows]), partial(key.stream, step="test", inputs=""))
     words = key.stream(step="draw", mechanism="sample", inputs="", parameters={}).take(rows.size)
     drawn, found, begun = net.sample_evenly(words), [], 0
     for size in ASKED_OF.values():
