@@ -63,7 +63,7 @@ def back_up(state: Path, place: Path) -> int:
         BackupFailed: a database cannot be copied.
     """
     if not (state / "releases").is_dir():
-        raise InvalidInput(f"a backup must be of a state folder with releases, got {state}; name another by --state.")
+        raise InvalidInput(f"a backup must be of a state folder with releases, got {state}; name another with --state.")
     if place.exists():
         raise InvalidInput(f"a backup must go to a folder that does not exist yet, got {place}; name another.")
     waiting = place.with_name(f".{place.name}.partial")
@@ -118,7 +118,7 @@ def put_back(place: Path, state: Path) -> None:
         BackupFailed: the backup is incomplete or altered.
     """
     if any((state / name).exists() for name in ("releases", "vault", "stack")):
-        msg = f"a backup must be restored into an empty state folder, got {state}; name another by --state."
+        msg = f"a backup must be restored into an empty state folder, got {state}; name another with --state."
         raise InvalidInput(msg)
     files = require_whole(place)
     make_private_folder(state)

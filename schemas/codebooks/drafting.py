@@ -129,7 +129,7 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         lines += ["", "# Left out:"]
         lines += [f"#   {one_line(each.name)}: {each.reason}." for each in draft.left_out]
     if draft.open_categories or draft.open_numbers:
-        lines.append("# Values and ranges can be proposed by `python -m flows schema discover`, at a cost of its own.")
+        lines.append("# Values and ranges can be proposed by `python -m flows schema discover`, at a separate cost.")
     return "\n".join(lines) + "\n"
 
 

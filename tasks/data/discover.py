@@ -118,7 +118,7 @@ def discover(state: Path, spec: ReleaseSpec, plan: DiscoveryPlan, *, anew: bool 
     if is_scratch(state):
         raise Refused(
             f"a discovery must be kept in a state folder, got the scratch folder {state}, whose charges do not count; "
-            "name another by --state."
+            "name another with --state."
         )
     request = request_digest(spec, plan)
     # One turn for all datasets, because specs may share a name, and thereby the names of discoveries.

@@ -111,7 +111,7 @@ def _plan_of(asked: argparse.Namespace, spec: "ReleaseSpec") -> "DiscoveryPlan":
     from deniable.discovery.plan import asked as questions_about  # noqa: PLC0415
 
     if not asked.column and not asked.range:
-        raise InvalidInput("a discovery must be about some column, got none; name it by --column or --range.")
+        raise InvalidInput("a discovery must be about some column, got none; name it with --column or --range.")
     names = [*asked.column, *asked.range]
     stated = {name: _missing_of(spec, name) for name in names}
     missing = {name: list(dict.fromkeys((*codes, *asked.missing))) for name, codes in stated.items()}
@@ -152,7 +152,7 @@ def _show_plan(spec: "ReleaseSpec", plan: "DiscoveryPlan", state: Path, *, anew:
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415 - as above
     from stores.releases.discoveries import unit_in_words  # noqa: PLC0415
 
-    _say(f"Discovery for {spec.title}: epsilon {rounded_up(plan.epsilon)}, delta {rounded_up(plan.delta)} in all")
+    _say(f"Discovery for {spec.title}: epsilon {rounded_up(plan.epsilon)}, delta {rounded_up(plan.delta)} in total")
     _say(f"  privacy unit: {unit_in_words(spec)}. No data were read.")
     each = rounded_up(plan.epsilon_per_column)
     for question in plan.questions:
@@ -187,7 +187,7 @@ def _against_the_budget(
 
     before = begun_before(state, spec, request_digest(spec, plan))
     if before is not None and before.finished and not anew:
-        return None, [f"requested before, as {before.discovery}: shown again at no cost, unless --new asks anew"]
+        return None, [f"requested before, as {before.discovery}: shown again at no cost, unless --new is given"]
     if before is not None and not before.finished:
         return None, [f"begun before, as {before.discovery}: resumed from its copy of the columns, and charged once"]
     books, now, known = trial_books(spec, state)
