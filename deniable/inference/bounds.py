@@ -31,7 +31,7 @@ def count_bounds(attributes: Sequence[int], counts: Mapping[Subset, MeasuredCoun
 
     Args:
         attributes: one condition for each.
-        counts: of subsets of the attributes, the count of records that fulfil their conditions; with the empty one.
+        counts: of subsets of the attributes, the count of records that satisfy their conditions; with the empty one.
 
     Returns:
         The bounds, and the centre of those that the estimates alone would give.

@@ -46,7 +46,7 @@ _LINE = re.compile(r"(?:\S+, )?(line \d+)\b")
 
 
 def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
-    """Read a codebook that may be in several files; what a later one says of a variable completes the earlier ones.
+    """Read a codebook that may be in several files; what a later one says about a variable completes the earlier ones.
 
     Args:
         paths: the files.
