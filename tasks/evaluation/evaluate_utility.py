@@ -107,7 +107,7 @@ def evaluate_utility(
         series |= _commutes({"released": compared["released"], "real": compared["training"]}, spec)
         series |= {error_of(name): (error,) for name, error in errors.items()}
         found = EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
-        record_evaluation(step, "utility", found, utility_pictures(found, domain))
+        record_evaluation(step, "utility", found, utility_pictures(found, spec))
     return found
 
 
