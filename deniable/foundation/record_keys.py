@@ -48,8 +48,8 @@ def assign_record_keys(tables: Sequence[Codes], cardinalities: Sequence[int]) ->
 def number_of_distinct(numbers: Numbers) -> int:
     """How many different numbers there are.
 
-    Numbers are sorted, here and in `those_among`: NumPy's `unique` and `isin` look up hashes, which takes thirty times as
-    long for a million numbers and more.
+    Numbers are sorted, here and in `those_among`: NumPy's `unique` and `isin` look up hashes, which takes thirty times
+    as long for a million numbers and more.
     """
     ordered = np.sort(numbers)
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(ordered))
