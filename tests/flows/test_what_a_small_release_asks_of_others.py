@@ -25,7 +25,7 @@ from flows.release import release
 from stores.tables.tables import read_codes, write_codes
 from tests.small_release import write_small_release
 
-REQUESTS, STATEMENTS = 60, 900
+REQUESTS, STATEMENTS = 60, 1900
 SEEDLESS = {"guarantee": "seedless", "records": 500, "chunk_candidates": 200}
 
 
