@@ -30,6 +30,7 @@ from stores.vault.workspace import Workspace
 from tasks.data.account import account_task
 from tasks.data.clean import clean_task
 from tasks.data.ingest import ingest_task
+from tasks.data.public_rows import require_public_table
 from tasks.data.split import part, split_task
 from tasks.data.validate import validate_task
 from tasks.evaluation.decide import Decided, decide_task
@@ -155,6 +156,7 @@ def make_release(
         # A release that could not be signed in the end must not begin.
         signing_key(state)
         require_workers(state)
+        require_public_table(asked)
         page.say(what_comes_next(state, asked, anew=anew))
         with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
             page.about(asked.dataset_name, workspace.release_id)

@@ -296,7 +296,7 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
     try:
         accounts = account_task(workspace)
         drawn = draw(workspace, rows or ingest_task(workspace))
-        if told.internal is not None:
+        if told.internal is not None and _can_judge(workspace):
             judge(workspace, drawn)
         day = told.record.release.published
         so_far, approved = spent_so_far_in(said), told.record.people.approval is not None
@@ -312,6 +312,12 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
     return _Again(accounts, files, failure, reread=rows is None)
 
 
+def _can_judge(workspace: Workspace) -> bool:
+    """Whether what figures are measured on is at hand; the public table of a spec is not part of a record."""
+    public = workspace.spec.evaluation.public
+    return public is None or (workspace.spec.folder / public.file).is_file()
+
+
 def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding, ...]:
     """The finding for each step, in the order of the flow; the first step that is missing is the one that failed."""
     notes = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
@@ -325,6 +331,8 @@ def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding
             finding = Finding(name, "differs", "it worked out another cost")
         elif name in _JUDGING and told.internal is None:
             finding = Finding(name, "not replayed", "its figures are in the internal record, which is not available")
+        elif name in _JUDGING and not _can_judge(workspace):
+            finding = Finding(name, "not replayed", "the public table that it measured on is not available")
         elif name == "publish" and again.failure is None:
             finding = _publication(told, again.files)
         elif again.failure is None or len(done) == len(recorded):

@@ -58,7 +58,10 @@ def internal_lines(released: "Released") -> Iterator[str]:
         yield f"{released.passed / synthesis.attempts:.1%} of {synthesis.attempts:,} candidates passed the test"
     yield from _left_out(released.workspace)
     figures = {**released.utility.figures, **released.risk.figures}
-    if not released.workspace.spec.is_evaluated:
+    public = released.workspace.spec.evaluation.public
+    if public is not None:
+        yield f"utility was measured on the public table {public.file} alone; risk was not measured"
+    elif not released.workspace.spec.is_evaluated:
         yield "utility was not measured on held-out records: none was held out"
     for name, meaning in _HEADLINES.items():
         if name in figures:

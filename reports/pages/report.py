@@ -269,7 +269,11 @@ def _measured_cards(content: ReportContent) -> list[Card]:
             f"{utility[f'accuracy_{classifier}']:.1%}",
             f"{utility[f'accuracy_{classifier}_training']:.1%} from real records",
         ),
-        Card("Copies beyond chance", _points(risk["exact_match_excess"], copies), _copies_in_words(content.risk)),
+        *(
+            [Card("Copies beyond chance", _points(risk["exact_match_excess"], copies), _copies_in_words(content.risk))]
+            if risk
+            else []
+        ),
     ]
 
 
