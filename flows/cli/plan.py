@@ -245,7 +245,7 @@ def _if_records_were_charged(spec: ReleaseSpec, accounts: Accounts) -> str:
     fewer = compose_candidates(replace(event, outputs=spec.synthesis.records), accounts.candidates.delta)
     least = min((guarantee.epsilon for guarantee in fewer.values()), default=inf)
     return (
-        f"{spec.synthesis.records:,} candidates, as many as records are wanted, would cost epsilon = "
+        f"{spec.synthesis.records:,} candidates, as many as the records requested, would cost epsilon = "
         f"{rounded_up(least)}; the {event.outputs:,} that are tested cost {rounded_up(accounts.candidates.epsilon)}, "
         "and that is what is charged."
     )
