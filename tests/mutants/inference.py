@@ -157,7 +157,7 @@ MUTANTS = (
         (
             "counts = self._counts(of_group.of, asked, level, of_all=True)",
             "counts = dict(counts)",
-            "the bounds of a share are among those that fulfil its condition",
+            "the bounds of a share are among those that satisfy its condition",
             _COVER + "test_bounds_of_a_share_are_of_its_own_group",
         ),
     ),
