@@ -2,8 +2,8 @@
 
 Each point is measured in a process of its own, after a small run that loads what is compiled. Figures are kept in
 `benchmarks/growth.json`, from which the tables and the picture of `docs/developer/growth.md` are written; a run of some
-axes, by name, replaces their figures alone. Sizes beyond those that were run are computed from the straight line
-through the last two that were, and are marked.
+axes, by name, replaces their figures alone. CPU seconds of sizes beyond those that were run are computed from the
+straight line through the last two that were, and are marked.
 
 Between neighbouring sizes, CPU seconds grow with a power of the size. A power above `LINEAR` is more than proportional,
 and must have its reason in `REASONS`; the page refuses to be written without it.
@@ -198,18 +198,16 @@ def measured(growth: Growth) -> Iterator[tuple[int, Figures]]:
                 yield size, json.loads(place.read_text(encoding="utf-8"))
 
 
-def beyond(found: Mapping[str, Figures], size: int) -> Figures:
-    """Figures of a size beyond those that were run, from the straight line through the last two.
+def beyond(found: Mapping[str, Figures], size: int) -> float:
+    """CPU seconds of a size beyond those that were run, from the straight line through the last two.
 
     Args:
         found: figures by size.
         size: the size.
     """
     first, last = sorted(map(int, found))[-2:]
-    steps = (size - last) / (last - first)
-    own, before = found[str(last)], found[str(first)]
-    # Memory that fell between the two has not begun to fall.
-    return {name: own[name] + steps * max(own[name] - before[name], 0.0) for name in own}
+    own, before = found[str(last)]["cpu"], found[str(first)]["cpu"]
+    return own + (size - last) / (last - first) * (own - before)
 
 
 def powers(found: Mapping[str, Figures]) -> dict[int, float]:
@@ -249,7 +247,7 @@ def tables(found: Kept) -> str:
     for axis, title in AXES.items():
         rows = [row for growth in GROWTHS if growth.axis == axis for row in _rows(growth, found)]
         notes = [f"- {what}: {reason}" for (of, what), reason in REASONS.items() if of == axis]
-        said.append("\n\n".join([f"### {title}", markdown(heads, rows), *(["\n".join(notes)] if notes else [])]))
+        said.append("\n\n".join([f"## {title}", markdown(heads, rows), *(["\n".join(notes)] if notes else [])]))
     return "\n\n".join(said)
 
 
@@ -264,7 +262,7 @@ def _rows(growth: Growth, found: Kept) -> Iterator[list[str]]:
             yield [f"{size:,}", growth.what, "not measured", "", "", ""]
     if set(map(str, growth.sizes)) <= own.keys():
         for size in growth.beyond:
-            yield [f"{size:,}", growth.what, *_said(beyond(own, size)), "by arithmetic"]
+            yield [f"{size:,}", growth.what, _digits(beyond(own, size)), "", "", "by arithmetic"]
 
 
 def _said(figures: Figures) -> list[str]:
@@ -292,8 +290,8 @@ def picture(found: Kept) -> Figure:
                 sizes = sorted(map(int, own))
                 panel.plot(sizes, [own[str(size)]["cpu"] for size in sizes], "o-", color=_COLOURS[growth.what], ms=4)
                 more = [size for size in growth.beyond if len(own) > 1]
-                ends = [own[str(sizes[-1])], *(beyond(own, size) for size in more)]
-                panel.plot([sizes[-1], *more], [end["cpu"] for end in ends], ":", color=_COLOURS[growth.what])
+                ends = [own[str(sizes[-1])]["cpu"], *(beyond(own, size) for size in more)]
+                panel.plot([sizes[-1], *more], ends, ":", color=_COLOURS[growth.what])
         panel.set(xscale="log", yscale="log")
         panel.minorticks_off()
     figure.supylabel("CPU seconds", color=MUTED, fontsize=9)

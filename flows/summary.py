@@ -84,12 +84,12 @@ def _left_out(workspace: "Workspace") -> Iterator[str]:
         yield left_out_in_words(in_scope, missing=missing, invalid=invalid, malformed=malformed)
     of_people = figures.get("clean", {}).get("internal/rows_of_the_same_person")
     if of_people is not None:
-        yield f"{int(of_people):,} rows are of a person of whom another row is used"
+        yield f"{int(of_people):,} rows belong to a person of whom another row is used"
 
 
 def _records(released: int, wanted: int) -> str:
     """The number of records, and the number wanted if fewer passed."""
-    return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records wanted"
+    return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records requested"
 
 
 def _words(guarantee: Guarantee | None) -> str:

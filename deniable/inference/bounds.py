@@ -1,8 +1,8 @@
 """Bounds on the count of several conditions together, from the counts of some of them (Frechet, Bonferroni).
 
 They hold for every table, whatever its dependences. The counts have noise: each is taken at the end of an interval, at
-a level at which all of them cover together. What these ends imply for records that do not fulfil a condition is used,
-too: records that fulfil some conditions are those that fulfil one more of them, and those that do not.
+a level at which all of them cover together. What these ends imply for records that do not satisfy a condition is used,
+too: records that satisfy some conditions are those that satisfy one more of them, and those that do not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ def count_bounds(attributes: Sequence[int], counts: Mapping[Subset, MeasuredCoun
 
     Args:
         attributes: one condition for each.
-        counts: of subsets of the attributes, the count of records that fulfil their conditions; with the empty one.
+        counts: of subsets of the attributes, the count of records that satisfy their conditions; with the empty one.
 
     Returns:
         The bounds, and the centre of those that the estimates alone would give.

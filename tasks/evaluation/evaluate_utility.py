@@ -79,7 +79,6 @@ def evaluate_utility(
         The figures; internal, for they are measured on real records without noise.
     """
     spec = workspace.spec
-    domain = spec.domain
     if spec.is_compared_publicly:
         return _on_public_table(workspace, released)
     if not spec.is_evaluated:
@@ -96,7 +95,7 @@ def evaluate_utility(
         }
         holdout = sample_codes(workspace, "evaluate_utility", [parts["holdout"]], MAX_COMPARED)
         found = _compared(workspace, released, tables, holdout)
-        record_evaluation(step, "utility", found, utility_pictures(found, domain))
+        record_evaluation(step, "utility", found, utility_pictures(found, spec))
     return found
 
 
@@ -130,7 +129,7 @@ def _on_public_table(workspace: Workspace, released: Reference) -> EvaluationFig
             "training": real[:half],
         }
         found = _compared(workspace, released, tables, real[half:])
-        record_evaluation(step, "utility", found, utility_pictures(found, spec.domain))
+        record_evaluation(step, "utility", found, utility_pictures(found, spec))
     return found
 
 

@@ -157,7 +157,7 @@ MUTANTS = (
         (
             "counts = self._counts(of_group.of, asked, level, of_all=True)",
             "counts = dict(counts)",
-            "the bounds of a share are among those that fulfil its condition",
+            "the bounds of a share are among those that satisfy its condition",
             _COVER + "test_bounds_of_a_share_are_of_its_own_group",
         ),
     ),
@@ -290,8 +290,8 @@ MUTANTS = (
             _COEFFICIENTS,
         ),
         (
-            "        if (of_any > 0).all():",
-            "        if (of_any < 0).all():",
+            "return np.where(of_any > 0, of_any, equal), of_any > 0",
+            "return equal, of_any > 0",
             "errors of sampling have the same variance in all groups, whatever was counted",
             _VARIANCES + "test_a_slope_of_a_small_group_whose_shares_vary_more_is_covered",
         ),

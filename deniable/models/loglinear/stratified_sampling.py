@@ -1,7 +1,7 @@
 """Stratified sampling: among records with equal parents, an attribute's values occur in nearly their expected shares.
 
 For each attribute the records are put in a row, those with equal parents next to each other and in random order among
-themselves. Of every two neighbours in the row one gets the lower half of the unit interval and one the upper, of every
+themselves. One of every two neighbours in the row gets the lower half of the unit interval and one the upper, of every
 four each gets a different quarter, and so on, at random: Owen's scrambling of van der Corput's sequence. Each record on
 its own has exactly the network's distribution, given its earlier values: its place in the row depends on the lower
 halves of the words only, and the upper halves, which scramble, are independent of those. So strata may ignore part of
