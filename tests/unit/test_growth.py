@@ -36,9 +36,9 @@ def test_every_reason_is_of_growth_that_was_measured_to_be_more_than_proportiona
 
 
 def test_what_is_computed_is_marked_and_what_is_not_measured_says_so() -> None:
-    shown = tables({"rows": {"whole release": figures(n100000=1.0, n1000000=2.0)}})
-    assert "| 10,000 | fit | not measured |" in shown
-    assert "| 10,000,000 | whole release | 12.0 |  |  | by arithmetic |" in shown
+    shown = tables({"rows": {"fit": figures(n10000=0.1, n100000=0.2, n1000000=1.0, n10000000=2.0)}})
+    assert "| 1,000,000 | whole release | not measured |" in shown
+    assert "| 100,000,000 | fit | 12.0 |  |  | by arithmetic |" in shown
 
 
 def test_all_that_is_measured_within_a_process_or_as_a_release_can_be() -> None:
