@@ -17,7 +17,7 @@ PROCESSES := $(shell expr $(CORES) + 4)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
-.PHONY: help release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-map bench-utility bench-wide bench-mechanisms bench-inference attack-floats mutants screenshots docs lint lock
+.PHONY: help release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-map bench-utility bench-wide bench-mechanisms bench-inference attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -101,6 +101,9 @@ bench: $(DEV) ## measure speed and memory, as in the table of the README
 bench-goals: $(DEV) ## measure each goal of speed beside its limit, and write the table of docs/developer/speed.md; ARGS="candidates fit_80 --runs 3" runs a part and a goal, ARGS=--resume goes on
 	@$(BIN)/python -m benchmarks.goals $(ARGS)
 
+bench-growth: $(DEV) ## measure how time and memory grow with rows, records, attributes, values and workers, and write docs/developer/growth.md; ARGS="rows values:fit" runs a part
+	@$(BIN)/python -m benchmarks.growth $(ARGS)
+
 bench-map: $(DEV) ## draw the R-U confidentiality map of records that are charged one by one; needs DENIABLE_ACS13
 	@$(BIN)/python -m benchmarks.confidentiality_map
 
@@ -119,7 +122,7 @@ bench-inference: $(DEV) ## count how often intervals of releases of known popula
 attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats
 
-mutants: $(DEV) ## put deliberate faults into the privacy core, each of which its test must find; RECORD=1 writes the table
+mutants: $(DEV) ## put deliberate faults into the privacy core and inference, each of which its test must find; RECORD=1 writes the table
 	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)
 
 screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, in docs/pages

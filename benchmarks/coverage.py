@@ -38,8 +38,8 @@ EXACT: Final = {
     "shares, ratios and means": "Fieller's interval has the level if numerator and denominator are normal, as they are "
     "under the noise alone; errors of sampling are normal to first order",
     "differences, and slopes of the rows": "they are normal to first order. Slopes of the population are not judged: "
-    "the interval takes errors of sampling to have the same variance for everyone, as its condition says, and those of "
-    "a share have not",
+    "in these releases the interval took errors of sampling to have the same variance for everyone, and those of a "
+    "share have not. Since then it does so only where outcome and regressors were not counted together",
     "certificates": "the noise is one draw of a known law, whose tail is known",
 }
 """What must cover neither less nor more often than expected, and why that is known."""

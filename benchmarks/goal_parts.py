@@ -241,13 +241,15 @@ def _draw(synthesize: Callable[..., Any], model: Any, index: Any, attempt: Any, 
     synthesize(model, index, attempt, stream("run"), CANDIDATES)
 
 
-def _recipe(domain: Any) -> Any:
+def planned(domain: Any) -> Any:
+    """The plan of the log-linear learner at epsilon 1."""
     from deniable.learners.loglinear.plan import LoglinearRecipe  # noqa: PLC0415
 
     return LoglinearRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**9), noise="gaussian").calibrate(domain)
 
 
-def _learnt(plan: Any, chunks: Callable[[], Any]) -> Any:
+def learnt(plan: Any, chunks: Callable[[], Any]) -> Any:
+    """The network that a plan learns from chunks of codes, which are read several times."""
     from deniable.foundation.keys import ReleaseKey  # noqa: PLC0415
     from deniable.learners.loglinear.estimation.counting import RowCounter  # noqa: PLC0415
     from deniable.learners.loglinear.mechanism import learn_network  # noqa: PLC0415
@@ -257,7 +259,8 @@ def _learnt(plan: Any, chunks: Callable[[], Any]) -> Any:
     ]
 
 
-def _wide(attributes: int, rows: int) -> Any:
+def wide_people(attributes: int, rows: int) -> tuple[Any, Any]:
+    """Domain and codes of made-up people."""
     from benchmarks import wide  # noqa: PLC0415
     from benchmarks.population import stream  # noqa: PLC0415
 
@@ -270,8 +273,8 @@ def records(runs: int) -> tuple[Figures, str]:
 
     found: Figures = {}
     for attributes in (11, 15):
-        domain, codes = _wide(attributes, 200_000)
-        net = _learnt(_recipe(domain), partial(_once, codes))
+        domain, codes = wide_people(attributes, 200_000)
+        net = learnt(planned(domain), partial(_once, codes))
         words = stream("run").take(CANDIDATES * attributes)
         seconds = seconds_of(partial(net.sample_evenly, words), runs)
         found[f"records_{attributes}"] = [CANDIDATES / one / MILLION for one in seconds]
@@ -284,9 +287,9 @@ def _once(codes: Any) -> list[Any]:
 
 def streamed(runs: int) -> tuple[Figures, str]:
     """Fits to ten million rows, read chunk by chunk, and the memory of processes that fit to them and to a tenth."""
-    domain, codes = _wide(11, MILLION)
-    plan = _recipe(domain)
-    seconds = seconds_of(lambda: _learnt(plan, lambda: [codes] * (ROWS_STREAMED // MILLION)), runs)
+    domain, codes = wide_people(11, MILLION)
+    plan = planned(domain)
+    seconds = seconds_of(lambda: learnt(plan, lambda: [codes] * (ROWS_STREAMED // MILLION)), runs)
     held = [_held(1), _held(ROWS_STREAMED // MILLION)]
     return {"fit_streamed": seconds, "fit_streamed_mib": [held[1] / held[0]]}, MADE_UP
 
@@ -315,28 +318,28 @@ def streamed_once(millions: int) -> tuple[Figures, str]:
         words = stream("wide")
         return (net.sample(words.take(rows * 11)) for _ in range(10 * millions))
 
-    _learnt(_recipe(wide.domain(11)), chunks)
+    learnt(planned(wide.domain(11)), chunks)
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return {"held": [int(line.split()[1]) / 2**10]}, ""
 
 
 def attributes(_: int) -> tuple[Figures, str]:
     """Fits to tables of 80 and 160 attributes, once each, with every kernel compiled by a small one before."""
-    small, codes = _wide(11, 20_000)
-    _learnt(_recipe(small), partial(_once, codes))
+    small, codes = wide_people(11, 20_000)
+    learnt(planned(small), partial(_once, codes))
     took = {}
     for size in (80, 160):
-        domain, codes = _wide(size, 50_000)
-        plan = _recipe(domain)
-        took[size] = _seconds(partial(_learnt, plan, partial(_once, codes)))
+        domain, codes = wide_people(size, 50_000)
+        plan = planned(domain)
+        took[size] = _seconds(partial(learnt, plan, partial(_once, codes)))
     return {"fit_80": [took[80]], "fit_160": [took[160] / took[80]]}, MADE_UP
 
 
 def adult(runs: int) -> tuple[Figures, str]:
     """Fits to half of Adult, warm; and cold, from the import to as many records, in processes of their own."""
     domain, codes = _adult()
-    plan = _recipe(domain)
-    warm = seconds_of(partial(_learnt, plan, partial(_once, codes)), runs)
+    plan = planned(domain)
+    warm = seconds_of(partial(learnt, plan, partial(_once, codes)), runs)
     cold = [
         metered(
             [sys.executable, "-P", str(Path(__file__).resolve()), "adult_once", "1", os.devnull], dict(os.environ)
@@ -351,7 +354,7 @@ def adult_once(_: int) -> tuple[Figures, str]:
     from benchmarks.population import stream  # noqa: PLC0415
 
     domain, codes = _adult()
-    net = _learnt(_recipe(domain), partial(_once, codes))
+    net = learnt(planned(domain), partial(_once, codes))
     net.sample_evenly(stream("run").take(codes.size))
     return {}, ""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import stdev
 
 REPEATS = 5
+_FORGET_THE_MOST = "5"
 _END = "<!-- figures: end -->"
 
 
@@ -98,3 +99,18 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         rows: the cells of each row.
     """
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
+
+
+def most_held_gib(process: int | str = "self") -> float:
+    """Peak memory of a process since its peak was last reset, in GiB.
+
+    Args:
+        process: its number; this process if there is none.
+    """
+    (line,) = [line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) / 2**20
+
+
+def forget_the_most() -> None:
+    """Reset this process's peak memory."""
+    Path("/proc/self/clear_refs").write_text(_FORGET_THE_MOST)

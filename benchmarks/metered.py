@@ -8,10 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.measuring import forget_the_most, most_held_gib
 from flows.__main__ import main
 from tasks.running.progress import watching
-
-_FORGET_THE_MOST = "5"
 
 
 class Meter:
@@ -30,7 +29,7 @@ class Meter:
         """A step or a part of one begins."""
         if self._running == 0:
             self._begun = time.perf_counter(), time.process_time()
-            Path("/proc/self/clear_refs").write_text(_FORGET_THE_MOST)
+            forget_the_most()
         self._running += 1
         self.steps.setdefault(step, {"seconds": 0.0, "core_seconds": 0.0, "gib": 0.0})
 
@@ -46,12 +45,6 @@ class Meter:
             wall, cores = self._begun
             found["seconds"] += time.perf_counter() - wall
             found["core_seconds"] += time.process_time() - cores
-
-
-def most_held_gib() -> float:
-    """Peak memory of this process since the peak was last reset."""
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
-    return int(line.split()[1]) / 2**20
 
 
 if __name__ == "__main__":

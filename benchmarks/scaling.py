@@ -96,7 +96,7 @@ def by_attributes(attributes: Sequence[int] = (10, 20, 40, 80)) -> list[Result]:
 
 def _side_by_side(what: str, names: Sequence[str], sizes: Sequence[Size]) -> list[Result]:
     """One line per step, one column per release."""
-    found = [_measured(size) for size in sizes]
+    found = [measured(size) for size in sizes]
     steps = [step for step in ("whole release", *STEPS) if step in found[0]]
     files = list(found[0]["files"])
     return [
@@ -111,8 +111,12 @@ def _took(step: dict[str, float]) -> str:
     return f"{step['seconds']:.1f} s ({step['core_seconds']:.1f} of cores, {step['gib']:.2f} GiB)"
 
 
-def _measured(size: Size) -> dict[str, Any]:
-    """Run one release in a process of its own, and return the cost of each step and the sizes of its files."""
+def measured(size: Size) -> dict[str, Any]:
+    """Run one release in a process of its own, and return the cost of each step and the sizes of its files.
+
+    Args:
+        size: the size of the release.
+    """
     with tempfile.TemporaryDirectory(prefix="deniable-bench-") as name:
         folder = Path(name)
         write_spec(folder, size)

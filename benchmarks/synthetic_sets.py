@@ -22,6 +22,7 @@ from deniable.privacy.urn_costs import UNIT
 PEOPLE = 100
 SETS = (1, 2, 5, 10)
 SHARES = (0.25, 0.5)
+FROM_THE_END = (0.005, 0.01, 0.02, 0.05, 0.1)
 PRIOR = None
 """Instead of a share: one drawn for each survey from the posterior's own prior, for which its coverage is as stated."""
 STATED = 0.93, 0.99
@@ -31,11 +32,12 @@ LARGE = 250
 
 
 def main() -> None:
-    """Print both tables, then the coverage."""
+    """Print both tables, then the coverage, and how it depends on the share."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.synthetic_sets", description=__doc__)
     parser.add_argument("--runs", type=int, default=1000, help="simulated surveys for each line of coverage")
     runs = parser.parse_args().runs
     print_moments()
+    print_by_share(runs)
     print_coverage(runs)
 
 
@@ -55,6 +57,14 @@ def print_moments() -> None:
                     f"{share} | {epsilon} | {sets} | {bias:.6f} | {bias / share:.6f} | {1e4 * found.variance:.6f} | "
                     f"{' | '.join(rules)}"
                 )
+
+
+def print_by_share(runs: int) -> None:
+    """How the posterior's coverage depends on the share, for ten sets at epsilon 1."""
+    print("\nten sets at epsilon 1: share | own urns: posterior covers | shared urn: posterior covers")
+    for share in (*FROM_THE_END, *SHARES, PRIOR):
+        both = [coverage(share, Fraction(1), SETS[-1], runs, shared=shared)[1] for shared in (False, True)]
+        print(f"{share or 'prior'} | {both[0]:.3f} | {both[1]:.3f}", flush=True)
 
 
 def print_coverage(runs: int) -> None:

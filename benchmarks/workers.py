@@ -5,27 +5,41 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from benchmarks.measuring import Result
+from benchmarks.measuring import Result, most_held_gib
 from benchmarks.scaling import STEPS, Size, write_spec
 
 _SIZE = Size(records=20_000_000)
 
 
-def by_workers(numbers: tuple[int, int] = (1, 2)) -> list[Result]:
-    """Make the same release with each number of workers, on one stack; publication and evaluation included."""
+def measured(size: Size, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """Make the same release with each number of workers, on one stack; publication and evaluation included.
+
+    Args:
+        size: the size of the release.
+        numbers: numbers of workers.
+
+    Returns:
+        For each number the cost of each step, and the workers' core seconds and the most GiB that one held.
+    """
     with tempfile.TemporaryDirectory(prefix="deniable-bench-") as name:
         folder = Path(name)
-        spec, state = write_spec(folder, _SIZE), folder / "var"
+        spec, state = write_spec(folder, size), folder / "var"
         _command(state, "stack", "up")
         try:
-            found = [_measured(spec, state, number, folder / f"{number}.json") for number in numbers]
+            return [_measured(spec, state, number, folder / f"{number}.json") for number in numbers]
         finally:
             _command(state, "stack", "down")
+
+
+def by_workers(numbers: tuple[int, int] = (1, 2)) -> list[Result]:
+    """The same release with each number of workers, side by side."""
+    found = measured(_SIZE, numbers)
     clock, cores = ([one["whole release"][what] for one in found] for what in ("seconds", "core_seconds"))
     efficiency = clock[0] * numbers[0] / (clock[1] * numbers[1])
     steps = [step for step in ("whole release", *STEPS) if step in found[0]]
@@ -46,10 +60,12 @@ def _measured(spec: Path, state: Path, workers: int, figures: Path) -> dict[str,
         command = [sys.executable, "-m", "benchmarks.metered", str(spec), str(figures)]
         told = os.environ | {"DENIABLE_STATE": str(state), "DENIABLE_DASK": address}
         subprocess.run(command, env=told, check=True)
-        taken = sum(one.cpu_times().user + one.cpu_times().system for one in watching.children(recursive=True))
+        ran = watching.children(recursive=True)
+        taken = sum(one.cpu_times().user + one.cpu_times().system for one in ran)
+        held = max(most_held_gib(one.pid) for one in ran)
     finally:
         _command(state, "cluster", "down")
-    return {**json.loads(figures.read_text()), "workers": taken}
+    return {**json.loads(figures.read_text()), "workers": taken, "workers_gib": held}
 
 
 def _command(state: Path, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""The flows release, refresh, audit, replay and survey, their deployments, and the command line.
+"""The flows release, refresh, audit, replay, discovery and survey, their deployments, and the command line.
 
 release_session: opens a release and closes it. released, summary: its results. entrypoints: flows of the deployments.
 specs: finds release specs.

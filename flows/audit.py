@@ -3,11 +3,11 @@
 It changes none of them: its findings go to the user who started it, and to Prefect.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefect import flow
+from prefect import Task, flow
 from prefect.artifacts import create_markdown_artifact
 
 from deniable.foundation.checks import Check, printable
@@ -17,13 +17,16 @@ from infra.environment import state_folder
 from stores.record.audit_target import AuditTarget, find_sealed
 from stores.servers.patience import ServerDown
 from stores.servers.ui_links import artifact_name
+from tasks.audit.compare_discovery_run import compare_discovery_run_task
 from tasks.audit.compare_ledger import compare_ledger_task
 from tasks.audit.compare_records import compare_records_task
 from tasks.audit.compare_runs import compare_runs_task
+from tasks.audit.verify_discovery import verify_discovery_task
 from tasks.audit.verify_folder import verify_folder_task
 from tasks.running.check import Checks
 
 _COMPARISONS = (verify_folder_task, compare_records_task, compare_runs_task, compare_ledger_task)
+_OF_DISCOVERIES = (verify_discovery_task, compare_discovery_run_task)
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def audit_release(release: str, state: Path, keys: Path | None = None) -> Audite
     """
     with on_its_page(f"audit of {Path(release).name}") as page:
         sealed = find_sealed(release, state, keys)
-        audited = _audited(sealed, _COMPARISONS)
+        audited = _audited(sealed, _comparisons(sealed))
         key = artifact_name("audit", sealed.release_id)
         create_markdown_artifact(_page(audited), key=key, description=audited.verdict)
         page.say(*audited.lines[:-1])
@@ -161,7 +164,12 @@ def audit_here(release: str, state: Path, keys: Path | None = None, ledger: Path
         InvalidInput: there is no such release, or, for an auditor elsewhere, no trust file.
     """
     sealed = find_sealed(release, state, keys, ledger)
-    return _audited(sealed, [comparison.fn for comparison in _COMPARISONS])
+    return _audited(sealed, [comparison.fn for comparison in _comparisons(sealed)])
+
+
+def _comparisons(sealed: AuditTarget) -> Sequence[Task[[AuditTarget], Checks]]:
+    """What is compared; a discovery has no internal record."""
+    return _OF_DISCOVERIES if sealed.is_discovery else _COMPARISONS
 
 
 def _audited(sealed: AuditTarget, comparisons: Iterable[Callable[[AuditTarget], Checks]]) -> Audited:

@@ -312,6 +312,37 @@ def free_text(*, label: str = "") -> Column:
     return Column(nullable=True, title=label, metadata={"kind": FREE_TEXT, "type": str, "missing": (), "labels": {}})
 
 
+@dataclass(frozen=True)
+class OpenColumn:
+    """A column that the table has and its description does not: no codebook states its values or its range.
+
+    Attributes:
+        kind: what is not known: `values`, or the `range` of numbers.
+        missing: codes for missing values.
+    """
+
+    kind: Literal["values", "range"]
+    missing: tuple[Value, ...] = ()
+
+
+def open_values(*, missing: Sequence[Value] = ()) -> OpenColumn:
+    """Declare a column of categories whose values are not known yet; `schema discover` proposes them.
+
+    Args:
+        missing: codes for missing values.
+    """
+    return OpenColumn("values", tuple(missing))
+
+
+def open_range(*, missing: Sequence[Value] = ()) -> OpenColumn:
+    """Declare a column of numbers whose range is not known yet; `schema discover` proposes it.
+
+    Args:
+        missing: codes for missing values.
+    """
+    return OpenColumn("range", tuple(missing))
+
+
 def with_missing_as(column: Column, value: Value) -> Column:
     """The same column, in which a missing value is a value of its own.
 

@@ -21,12 +21,15 @@ from schemas.kinds import (
     IDENTIFIER,
     UNREADABLE,
     UNREADABLE_TEXT,
+    OpenColumn,
     dates,
     fault_of_column,
     free_text,
     identifier,
     nominal,
     numeric,
+    open_range,
+    open_values,
     ordered,
     usual_missing,
     values_of,
@@ -45,6 +48,9 @@ __all__ = [
     "labels_of",
     "nominal",
     "numeric",
+    "open_columns_of",
+    "open_range",
+    "open_values",
     "ordered",
     "person_of",
     "table",
@@ -70,6 +76,7 @@ def table(
     recode: Recode | None = None,
     rules: Sequence[Statement] = (),
     totals: Sequence[TotalStatement] = (),
+    open_columns: Mapping[str, OpenColumn] | None = None,
 ) -> DataFrameSchema:
     """Describe a table.
 
@@ -97,6 +104,8 @@ def table(
             `UNREADABLE` unreadable; if a recode loses an unreadable value, the whole row becomes unreadable.
         rules: rules that every record keeps, made by the functions of `schemas.rules`; rows that break one are invalid.
         totals: public totals of the whole table, made by `public_total` and `public_counts` of `schemas.rules`.
+        open_columns: columns of the source that are not described yet, made by `open_values` and `open_range`. A
+            release does not read them; `python -m flows schema discover` proposes their values and ranges.
 
     Returns:
         The schema, the only description of the table.
@@ -104,10 +113,11 @@ def table(
     Raises:
         InvalidInput: a name is not text or would be misread by pages or spreadsheets, the target is not an attribute,
             columns hold free text or have values that can never occur, there are codes for missing values of a column
-            that is not read, the person is an attribute or has more than one record, or a rule names no public source,
-            does not fit the columns, or contradicts others.
+            that is not read, the person is an attribute or has more than one record, an open column is described, too,
+            or a rule names no public source, does not fit the columns, or contradicts others.
     """
     _require_names(columns, reads or {}, description)
+    _require_open(open_columns or {}, {*columns, *([] if person is None else [person])})
     if not all(isinstance(column, Column) for column in columns.values()):
         raise InvalidInput("the columns of a table must be described by the functions of schemas.table; correct them.")
     _require_sound(columns, reads, computed=recode is not None)
@@ -154,12 +164,19 @@ def table(
             "rules": stated,
             "totals": tuple(statement(values) for statement in totals),
             "person": unit,
+            "open": dict(open_columns or {}),
         },
     )
     if stated or totals:
         # Refuses rules that do not fit, or cannot be kept.
         _ = domain_of(schema).components
     return schema
+
+
+def open_columns_of(schema: DataFrameSchema) -> Mapping[str, OpenColumn]:
+    """The columns that a schema declares open, by name."""
+    known: dict[str, Any] = schema.metadata or {}
+    return dict(known.get("open", {}))
 
 
 def domain_of(schema: DataFrameSchema) -> Domain:
@@ -252,6 +269,20 @@ def _require_names(columns: Mapping[str, Column], reads: Mapping[str, Any], desc
             raise InvalidInput(f"the name of a column that is read {fault}.")
     if fault := fault_of_paragraph(description):
         raise InvalidInput(f"the description of a table {fault}.")
+
+
+def _require_open(columns: Mapping[str, OpenColumn], described: set[str]) -> None:
+    """Refuse open columns that are described, too, or that no schema could have."""
+    for name, column in columns.items():
+        if fault := fault_of_name(name):
+            raise InvalidInput(f"the name of an open column {fault}.")
+        if not isinstance(column, OpenColumn):
+            raise InvalidInput(
+                f"an open column must be made by open_values or open_range of schemas.table, and {name} is not; "
+                "correct it."
+            )
+        if name in described:
+            raise InvalidInput(f"an open column must not be described, and {name} is; leave out one of the two.")
 
 
 def _published_words(universe: Universe | None) -> str:

@@ -1,5 +1,5 @@
 """The steps of a release, one per file, each named by its verb: read, call the mathematics, write, log.
 
-data, learning, synthesis, evaluation, publication: the steps, in their order. audit: comparisons of an audit. survey:
-steps of a survey. running: binds the steps to Prefect.
+data, learning, synthesis, evaluation, publication: the steps, in their order. audit: comparisons of an audit.
+discovery: steps of a discovery. survey: steps of a survey. running: binds the steps to Prefect.
 """

@@ -169,13 +169,13 @@ def relative_risk(attack: tuple[int, int], control: tuple[int, int]) -> tuple[fl
 
     Source: Giomi, Boenisch, Wehmeyer, Tasnádi 2023, with Wilson's intervals.
     """
-    (own, error), (other, its_error) = (_wilson(*each) for each in (attack, control))
+    (own, error), (other, its_error) = (wilson(*each) for each in (attack, control))
     risk = (own - other) / (1 - other)
     half = sqrt((error / (1 - other)) ** 2 + (its_error * (1 - own) / (1 - other) ** 2) ** 2)
     return risk, risk - half, risk + half
 
 
-def _wilson(hits: int, cases: int) -> tuple[float, float]:
+def wilson(hits: int, cases: int) -> tuple[float, float]:
     """Middle and half-width of Wilson's 95 % interval of a probability."""
     z, share = float(stats.norm.ppf(0.975)), hits / cases
     scale = 1 + z * z / cases

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import secrets
+import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NoReturn, Protocol, TypeAlias
@@ -24,6 +25,7 @@ Parameter: TypeAlias = "str | int | bool | Fraction | Sequence[Parameter]"
 _KEY_BYTES = 32
 # A keystream is what zeros are encrypted to.
 _ZEROS = memoryview(bytes(1 << 16))
+_LITTLE_ENDIAN = sys.byteorder == "little"
 # Values derived for different uses differ: each derivation has its own prefix.
 _STREAM = b"deniable/v1/stream\0"
 _DIGEST = b"deniable/v1/digest\0"
@@ -46,30 +48,57 @@ class WordStream:
     Source: RFC 8439, section 2.4.
     """
 
-    __slots__ = ("_ahead", "_keystream")
+    __slots__ = ("_buffer", "_end", "_keystream", "_start")
 
     def __init__(self, key: bytes) -> None:
         self._keystream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
-        self._ahead: Words = np.empty(0, np.uint32)
+        # Words that were peeked at and not consumed are those from start to end; the buffer is kept for the next ones.
+        self._buffer: Words = np.empty(0, np.uint32)
+        self._start = self._end = 0
 
     def peek(self, count: int) -> Words:
-        """The next `count` words without consuming them, shape (count,), read-only."""
-        missing = count - len(self._ahead)
-        if missing > 0:
-            fresh = np.empty(missing, "<u4")
-            room = fresh.data.cast("B")
-            for start in range(0, len(room), len(_ZEROS)):
-                part = room[start : start + len(_ZEROS)]
-                self._keystream.update_into(_ZEROS[: len(part)], part)
-            words = fresh.astype(np.uint32, copy=False)
-            self._ahead = np.concatenate([self._ahead, words]) if len(self._ahead) else words
-        return self._ahead[:count]
+        """The next `count` words without consuming them, shape (count,), read-only.
+
+        They are overwritten by the next call that needs further words.
+        """
+        if count > self._end - self._start:
+            ahead = self._buffer[self._start : self._end]
+            if count > len(self._buffer) - self._start:
+                if count > len(self._buffer):
+                    self._buffer = np.empty(count, np.uint32)
+                self._buffer[: len(ahead)] = ahead
+                self._start, self._end = 0, len(ahead)
+            self._fill(self._buffer[self._end : self._start + count])
+            self._end = self._start + count
+        return self._buffer[self._start : self._start + count]
+
+    def skip(self, count: int) -> None:
+        """Consume words that were peeked at.
+
+        Raises:
+            ValueError: fewer words are ahead.
+        """
+        if count > self._end - self._start:
+            raise ValueError(f"words must be peeked at before they are skipped, got {count}; take them.")
+        self._start += count
 
     def take(self, count: int) -> Words:
-        """Consume the next `count` words, shape (count,)."""
-        words = self.peek(count)
-        self._ahead = self._ahead[count:]
+        """Consume the next `count` words, shape (count,); nothing overwrites them."""
+        words = np.empty(count, np.uint32)
+        ahead = min(count, self._end - self._start)
+        words[:ahead] = self._buffer[self._start : self._start + ahead]
+        self._start += ahead
+        self._fill(words[ahead:])
         return words
+
+    def _fill(self, words: Words) -> None:
+        """Fill an array with the next words of the keystream."""
+        room = words.data.cast("B")
+        for start in range(0, len(room), len(_ZEROS)):
+            part = room[start : start + len(_ZEROS)]
+            self._keystream.update_into(_ZEROS[: len(part)], part)
+        if not _LITTLE_ENDIAN:
+            words.byteswap(inplace=True)
 
 
 def new_secret() -> bytes:

@@ -341,7 +341,7 @@ def _sample_by_inversion(law: Law, stream: WordStream, size: int) -> Draws:
         block = draws[done : done + _DRAWS_A_BLOCK]
         words = stream.peek(2 * len(thresholds.guide) * len(block) + spare)
         made, used, end = _fill(words, thresholds, block)
-        stream.take(used)
+        stream.skip(used)
         done += made
         if end == TIE:
             draws[done] = _draw_by_digits(law, stream)

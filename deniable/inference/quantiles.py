@@ -160,9 +160,9 @@ def _bracket(
     sums, variances = replace(many, counts=many.counts[np.argsort(values)]).sums
     shares = np.arange(1, size + 1) / size
     estimates = shares + sums / inference.records
-    between = np.clip(estimates, 0.0, 1.0)
-    noise = variances + (shares - estimates) ** 2 * whole
-    sampling = inference.sampling_factor(asked) * between * (1 - between) * inference.records
+    # A cumulative share is compared with the probability: what counts is the variance that this would imply.
+    noise = variances + (shares - probability) ** 2 * whole
+    sampling = inference.sampling_factor(asked) * probability * (1 - probability) * inference.records
     reach = _BEYOND * (two_sided(asked.level) * np.sqrt(noise + sampling) + _FEW) / inference.records
     first = int(np.argmax(estimates >= probability - _ROUNDING))
     begin = int(np.argmax(estimates + reach >= probability))

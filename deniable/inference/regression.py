@@ -2,6 +2,8 @@
 
 Numbers whose values were counted together enter by the middle of their bucket, which is public; that is the regression
 that is estimated. The covariance of the coefficients is that of the normal equations, to first order (delta method).
+Errors of sampling may have any variance if outcome and regressors were all counted together (White 1980); otherwise
+their squares are not known group by group, and they are taken to have the same variance.
 """
 
 from collections.abc import Sequence
@@ -69,14 +71,14 @@ def regress(
     coefficients, inverted = moments.solved()
     residual = _residual(design, y, coefficients)
     factor = inference.sampling_factor(asked)
-    mean_square = max(moments.residual_square(coefficients), 0.0) / max(inference.records - len(design), 1.0)
+    variances, of_what = _variances_of_sampling(inference, design, (target, y), moments, (coefficients, inverted))
     answers = []
-    more = "; ".join(("first-order error", *(["sampling errors of equal variance"] if factor else []), *notes))
+    more = "; ".join(("first-order error", *([f"sampling errors of {of_what} variance"] if factor else []), *notes))
     for k, regressor in enumerate(design):
         row = _sum([each.query.times(float(inverted[k, j])) for j, each in enumerate(design)])
         functional = inference.functional(row.within(residual))
         noise = inference.system.variance(functional)
-        sampling = factor * mean_square * max(float(inverted[k, k]), 0.0)
+        sampling = factor * float(variances[k])
         law = inference.law(functional, sampling)
         reach, own = law.reach(asked.level), float(coefficients[k])
         p_value = None
@@ -136,6 +138,66 @@ class _Moments:
         """The estimated sum of squared residuals."""
         quadratic = (coefficients * np.einsum("ij,j->i", self.square, coefficients)).sum()
         return float(self.outcome - 2 * (coefficients * self.cross).sum() + quadratic)
+
+
+def _variances_of_sampling(
+    inference: Inference,
+    design: Sequence[_Column],
+    outcome: tuple[int, Query],
+    moments: _Moments,
+    solved: tuple[Cells, Cells],
+) -> tuple[Cells, str]:
+    """The variances of the coefficients over samples, and which variance errors may have: `any`, or an `equal` one.
+
+    Args:
+        inference: the release.
+        design: the regressors.
+        outcome: column number and query of the outcome.
+        moments: the sums of products.
+        solved: the coefficients, and the inverse of the sums of products of regressors.
+
+    Source: with any variance, HC1 of MacKinnon and White 1985.
+    """
+    coefficients, inverted = solved
+    freedom = max(inference.records - len(design), 1.0)
+    squares = _squares(inference, design, outcome, coefficients)
+    if squares is not None:
+        of_any = np.einsum("ij,jk,ki->i", inverted, squares, inverted) * inference.records / freedom
+        # Noise may leave nothing of the squares of a small group.
+        if (of_any > 0).all():
+            return of_any, "any"
+    mean_square = max(moments.residual_square(coefficients), 0.0) / freedom
+    return mean_square * np.maximum(np.diag(inverted), 0.0), "equal"
+
+
+def _squares(
+    inference: Inference, design: Sequence[_Column], outcome: tuple[int, Query], coefficients: Cells
+) -> Cells | None:
+    """Sums over rows of the squared residual times the products of two regressors, shape (design, design).
+
+    Returns:
+        None unless all attributes were counted together, at the resolution at which they enter.
+    """
+    system, (target, y) = inference.system, outcome
+    attributes = tuple(sorted({target, *(each.attribute for each in design if each.attribute is not None)}))
+    [term] = y.terms
+    if not system.is_measured(attributes) or not _is_of_buckets(inference, target, term.of[target]):
+        return None
+
+    def along(i: int | None, values: Cells) -> Cells:
+        """A function of an attribute, by its buckets, along its axis."""
+        own = values if i is None else values[[codes[0] for codes in inference.groups(i)]]
+        return own.reshape([-1 if each == i else 1 for each in attributes])
+
+    columns = [along(each.attribute, each.values) for each in design]
+    fitted = sum((own * column for own, column in zip(coefficients, columns, strict=True)), start=np.zeros(()))
+    weighted = system.table(attributes).counts * (along(target, term.of[target]) - fitted) ** 2
+    return np.asarray([[float((weighted * one * other).sum()) for other in columns] for one in columns])
+
+
+def _is_of_buckets(inference: Inference, i: int, values: Cells) -> bool:
+    """Whether a function of an attribute is the same for all values that were counted together with others."""
+    return all(np.ptp(values[codes]) == 0 for codes in inference.groups(i))
 
 
 def _outcome(inference: Inference, text: str, notes: list[str]) -> tuple[int, Query]:

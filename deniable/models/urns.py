@@ -187,7 +187,7 @@ def draw_blocks(stream: WordStream, urns: Urns, records: int, *, block: int = 1,
         # Mostly two words a draw suffice; how many are needed is unbounded.
         words = stream.peek(2 * m * (blocks + len(part)) + spare)
         finished, used = _draw_blocks(words, urns, block, most, part)
-        stream.take(int(used))
+        stream.skip(int(used))
         done += int(finished)
         spare = 64 if finished else 2 * spare
     return made
@@ -242,7 +242,7 @@ def draw_polya(stream: WordStream, counts: Integers, prior: int, draws: int, *, 
         words = stream.peek(2 * (draws - done) + spare)
         before = done
         done, used = _draw_polya(words, cumulative, prior, values or len(counts), made, before)
-        stream.take(int(used))
+        stream.skip(int(used))
         spare = 64 if done > before else 2 * spare
     return made
 
@@ -286,6 +286,6 @@ def draw_weighted(stream: WordStream, weights: Integers, prior: int) -> Integers
         words = stream.peek(2 * (rows - done) + spare)
         before = done
         done, used = _draw_weighted(words, cumulative, prior, made, before)
-        stream.take(int(used))
+        stream.skip(int(used))
         spare = 64 if done > before else 2 * spare
     return made

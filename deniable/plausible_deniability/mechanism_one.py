@@ -105,7 +105,7 @@ def _make_attempt(
         if position >= 0:
             break
         room *= 2
-    stream.take(position)
+    stream.skip(position)
     if candidate is None:
         return None
     noise = int(attempt.noise.sample(stream, 1)[0]) if attempt.test.randomized else 0
@@ -156,7 +156,7 @@ def synthesize(
             released[passed:],
             block,
         )
-        stream.take(used)
+        stream.skip(used)
         passed += more
         left -= made
         if position == TIE:

@@ -34,6 +34,8 @@ DOCUMENT = "discovery.json"
 """The file of a discovery, besides its record."""
 
 _MEMBERS = {"code", "discovery", "entry", "rendering", "signed"}
+_RUNS, _PEOPLE = {"mlflow_run", "prefect_flow_run"}, {"started_by"}
+"""What records have of runs and people; the first ones had neither."""
 _NAMED = {"id", "dataset", "unit"}
 _IN_LEDGER = "the exported ledger has the charge, and the digest of what was released"
 
@@ -47,6 +49,8 @@ def discovery_lines(record: Mapping[str, Any]) -> Iterator[str]:
     yield f"charged     epsilon {claim['epsilon']}, delta {claim['delta']}, by entry {entry['number']} of the ledger"
     for event in entry["content"]["events"]:
         yield f"  {event['query']}: {event['mechanism']}, scale {event['scale']}"
+    if "people" in record:
+        yield f"started by  {record['people']['started_by']}"
     yield f"signed      {record['signed']['time']}"
 
 
@@ -79,7 +83,7 @@ def verify_discovery(folder: Folder, trust: Trust, ledger: Sequence[object] | No
     except DeniableError as error:
         return unread_report(error)
     record: Any = statement.predicate
-    misshapen = found(lambda: _faults_of_form(record))
+    misshapen = found(lambda: faults_of_form(record))
     checks = [
         signature_check(envelope, record, trust),
         files_check(folder, names, statement.subjects, 0),
@@ -97,10 +101,15 @@ def verify_discovery(folder: Folder, trust: Trust, ledger: Sequence[object] | No
     return ReleaseReport(record["discovery"]["id"], tuple(checks))
 
 
-def _faults_of_form(record: Any) -> Iterator[str]:
-    if set(record) != _MEMBERS:
-        yield f"it must have {', '.join(sorted(_MEMBERS))} and nothing else"
+def faults_of_form(record: Any) -> Iterator[str]:
+    """What is wrong with the form of a record, a phrase for each fault."""
+    if set(record) not in (_MEMBERS, _MEMBERS | {"people", "runs"}):
+        yield f"it must have {', '.join(sorted(_MEMBERS | {'people', 'runs'}))} and nothing else"
         return
+    for member, names in (("people", _PEOPLE), ("runs", _RUNS)):
+        held = record.get(member, dict.fromkeys(names, ""))
+        if set(held) != names or not all(isinstance(text, str) for text in held.values()):
+            yield f"{member} must have {', '.join(sorted(names))}, all of them text"
     if record["rendering"] != "public":
         yield "rendering must be public"
     named = record["discovery"]

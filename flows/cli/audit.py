@@ -29,7 +29,9 @@ def add_audit_command(subparsers: Subcommands, parents: Sequence[argparse.Argume
         "and name what was changed, added or deleted since. For a release made elsewhere, give the path of its "
         "public folder: what cannot be checked from here is marked by -- with the reason.",
     )
-    command.add_argument("release", metavar="RELEASE", help="its name, or the path of its public folder")
+    command.add_argument(
+        "release", metavar="RELEASE", help="name of a release or a discovery, or the path of its public folder"
+    )
     command.add_argument(
         "--keys",
         type=Path,

@@ -1,4 +1,4 @@
-"""Finds releases: `python -m flows find --dataset D --since DAY --epsilon-above E --approved-by WHO`.
+"""Finds releases and discoveries: `python -m flows find --dataset D --since DAY --epsilon-above E --approved-by WHO`.
 
 It searches MLflow, and prints the filter that it used, which also works in MLflow's search box. Releases are shown as
 their signed records state them; where MLflow disagrees with a record, that is reported.
@@ -14,7 +14,14 @@ from deniable.console import show
 from deniable.foundation.checks import printable
 from flows.cli.subcommands import Subcommands
 from stores.servers.ui_links import mlflow_pages, mlflow_shown_when, run_page, search_page
-from stores.tracking.release_search import APPROVED_BY, EPSILON_TOTAL, PUBLISHED_DAY, release_filter
+from stores.tracking.release_search import (
+    APPROVED_BY,
+    DISCOVERY,
+    EPSILON_TOTAL,
+    GUARANTEE,
+    PUBLISHED_DAY,
+    release_filter,
+)
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -39,7 +46,9 @@ def add_find_command(subparsers: Subcommands, parents: Sequence[argparse.Argumen
         subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
-    find = subparsers.add_parser("find", parents=parents, help="find published releases, and where MLflow shows them")
+    find = subparsers.add_parser(
+        "find", parents=parents, help="find published releases and discoveries, and where MLflow shows them"
+    )
     find.add_argument("--dataset", metavar="DATASET", help="name of the dataset (default: all)")
     find.add_argument("--since", type=_day, metavar="DAY", help="first day of publication, such as 2026-11-20")
     find.add_argument("--epsilon-above", type=float, metavar="E", help="only releases that cost more in total")
@@ -124,14 +133,17 @@ def _lines(found_by: str, found: "Sequence[FoundRelease]") -> Iterator[str]:
     yield ""
     if found:
         shown_in = list(dict.fromkeys(each.page[0] for each in found if each.page))
-        yield f"{_number(len(found))}, shown {mlflow_shown_when()}, all of them at"
+        yield f"{_numbers(found)}, shown {mlflow_shown_when()}, all of them at"
         yield f"  {pages}/{search_page(shown_in, found_by)}"
     else:
-        yield "No published release matches."
+        yield "No published release or discovery matches."
 
 
-def _number(count: int) -> str:
-    return f"{count:,} release{'s' if count > 1 else ''}"
+def _numbers(found: "Sequence[FoundRelease]") -> str:
+    """How many releases and discoveries were found."""
+    discoveries = sum(each.told[GUARANTEE] == DISCOVERY for each in found)
+    counts = (("release", "releases", len(found) - discoveries), ("discovery", "discoveries", discoveries))
+    return " and ".join(f"{count:,} {one if count == 1 else many}" for one, many, count in counts if count)
 
 
 def _row(found: "FoundRelease") -> tuple[str, ...]:
@@ -142,7 +154,7 @@ def _row(found: "FoundRelease") -> tuple[str, ...]:
         told["published"],
         told["dataset"],
         f"epsilon {told[EPSILON_TOTAL]}",
-        told["guarantee"],
+        told[GUARANTEE],
         f"started by {told['started_by']}",
         f"approved by {told[APPROVED_BY]}",
         f"NOT AUDITED: {printable(found.doubt)}" if found.doubt else "as signed",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from deniable.console import show
+from deniable.discovery.plan import STEP as DISCOVER
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
 from deniable.ledger.budget import Balance, cost_of, counted
@@ -197,11 +198,18 @@ def _charges(ledger: Ledger, dataset: str) -> list[str]:
     for release, group in groupby(by_release, key=lambda charged: charged.charge.release):
         charges = list(group)
         together = cost_of((charged.charge for charged in charges), seed_cost)
-        state = "released" if release in published else "not released"
+        state = _ended(charges, is_published=release in published)
         total = ("together", "", rounded_up(together.epsilon), rounded_up(together.delta), "", state)
         lines += ["", release, *_table([_COLUMNS, *(_charge(charged, seed_cost) for charged in charges), total])]
         lines += _accountants(charges, seed_cost)
     return lines or ["nothing was charged"]
+
+
+def _ended(charges: Sequence[Charged], *, is_published: bool) -> str:
+    """What became of what was charged; a discovery ends with answers, and publishes no table."""
+    if all(charged.charge.step == DISCOVER for charged in charges):
+        return "answered" if all(charged.output is not None for charged in charges) else "not answered"
+    return "released" if is_published else "not released"
 
 
 def _claim(charged: Charged, seed_cost: SeedCost) -> Claim:

@@ -17,7 +17,7 @@ from deniable.ledger.verification import records_of, verify
 from infra.stack.settings import DATABASES, Stack
 from stores.ledger.anchor import ANCHOR, Anchor
 from stores.ledger.ledger import kept_lines, ledger_place
-from stores.record.folder_verification import verified_release
+from stores.record.folder_verification import verified_beside, verified_release
 from stores.record.record_reader import keys_to_trust, trusted_where
 from stores.tracking.history_moving import relocate
 from stores.vault.lease import all_leased
@@ -25,9 +25,9 @@ from stores.vault.private_files import make_private_folder
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
+_PUBLISHED = ("releases", "discoveries", "surveys")
 _FOLDERS = (
-    "releases",
-    "discoveries",
+    *_PUBLISHED,
     "shelf",
     "comparisons",
     "vault",
@@ -62,8 +62,11 @@ def back_up(state: Path, place: Path) -> int:
         Refused: a release is under way.
         BackupFailed: a database cannot be copied.
     """
-    if not (state / "releases").is_dir():
-        raise InvalidInput(f"a backup must be of a state folder with releases, got {state}; name another by --state.")
+    if not any((state / name).is_dir() for name in _PUBLISHED):
+        raise InvalidInput(
+            f"a backup must be of a state folder with releases, discoveries or surveys, got {state}; name another by "
+            "--state."
+        )
     if place.exists():
         raise InvalidInput(f"a backup must go to a folder that does not exist yet, got {place}; name another.")
     waiting = place.with_name(f".{place.name}.partial")
@@ -117,7 +120,7 @@ def put_back(place: Path, state: Path) -> None:
         InvalidInput: the state folder is not empty, or the place is not a backup.
         BackupFailed: the backup is incomplete or altered.
     """
-    if any((state / name).exists() for name in ("releases", "vault", "stack")):
+    if any((state / name).exists() for name in (*_PUBLISHED, "vault", "stack")):
         msg = f"a backup must be restored into an empty state folder, got {state}; name another by --state."
         raise InvalidInput(msg)
     files = require_whole(place)
@@ -155,7 +158,9 @@ def restore_databases(stack: Stack, place: Path) -> None:
 
 
 def require_consistent(state: Path) -> int:
-    """Require that the releases in a restored state folder match their records, and that the ledger is unchanged.
+    """Require that what was published in a restored state folder matches its records, and the ledger is unchanged.
+
+    That is releases, discoveries and surveys.
 
     Returns:
         Number of releases.
@@ -168,9 +173,11 @@ def require_consistent(state: Path) -> int:
     if ledger and not report.holds:
         raise Refused(f"the restored ledger must verify, and does not: {report.verdict}")
     Anchor(state).require_in(lambda: ledger, "the place where it was restored")
-    releases = sorted((state / "releases").glob("*/"))
-    for folder in releases:
-        held = verified_release(folder, keys_to_trust(state), trusted_where(state), ledger)
+    releases = sorted((state / _PUBLISHED[0]).glob("*/"))
+    beside = sorted(folder for name in _PUBLISHED[1:] for folder in (state / name).glob("*/"))
+    for folder in (*releases, *beside):
+        verified = verified_release if folder in releases else verified_beside
+        held = verified(folder, keys_to_trust(state), trusted_where(state), ledger)
         wrong = next((check for check in held.checks if not check.holds), None)
         if wrong is not None:
             raise Refused(f"the restored {folder.name} must verify, and does not: {wrong.line}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from deniable.discovery.plan import STEP as DISCOVER
 from deniable.ledger.budget import LIFETIME, Tally, cost_of, counted
 from deniable.ledger.entries import Cost, SeedCost, day_of
 from deniable.ledger.state import Charged, NoPolicy
@@ -77,11 +78,13 @@ class SpentAt:
         day: the day of its last charge.
         epsilon: spent by all releases up to then.
         own: whether it is the release of this report.
+        is_discovery: whether it proposed values and ranges for a schema, and released no records.
     """
 
     day: str
     epsilon: Fraction
     own: bool
+    is_discovery: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,8 @@ def _history(charges: Sequence[Charged], seed_cost: SeedCost, own: str) -> tuple
         tally.add(charged.charge)
         # A release that continues after another one has started is placed at its last charge.
         after.pop(release, None)
-        after[release] = SpentAt(day_of(charged.entry.time), tally.cost.epsilon, release == own)
+        is_discovery = charged.charge.step == DISCOVER
+        after[release] = SpentAt(day_of(charged.entry.time), tally.cost.epsilon, release == own, is_discovery)
     return tuple(after.values()), tally.cost
 
 
@@ -158,7 +162,8 @@ def _planned(workspace: Workspace, history: Sequence[SpentAt]) -> int:
     refresh = workspace.spec.refresh
     if refresh is None:
         return 0
-    made = len(history) if refresh.budget.kind == "equal_share" else 0
+    refreshes = sum(not each.is_discovery for each in history)
+    made = refreshes if refresh.budget.kind == "equal_share" else 0
     return min(max(refresh.budget.parts - made, 0), _MOST_PLANNED)
 
 

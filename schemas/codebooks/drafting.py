@@ -13,6 +13,10 @@ from schemas.codebooks.reading import require_no_faults
 from schemas.codebooks.settling import Described, LeftOut, settle
 
 _WIDEST = 116
+LEFT_OUT = "# Left out:"
+"""The line before the variables that a draft does not describe."""
+CAN_BE_PROPOSED = "# Open columns can be described by `python -m flows schema discover`, at a cost of its own."
+"""The last line of a draft with open columns."""
 _FUNCTIONS = ("nominal", "ordered", "numeric", "dates", "identifier")
 
 
@@ -42,6 +46,16 @@ class Draft:
     def open_numbers(self) -> tuple[str, ...]:
         """Variables that were left out because the codebook states no range."""
         return tuple(each.name for each in self.left_out if each.lacks == "range")
+
+    @property
+    def open_columns(self) -> dict[str, str]:
+        """The same variables as columns that a schema declares open, each with the text that declares it."""
+        functions = {"values": "open_values", "range": "open_range"}
+        return {
+            each.name: f"{functions[each.lacks]}({f'missing={_list(each.missing)}' if each.missing else ''})"
+            for each in self.left_out
+            if each.lacks in functions
+        }
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -124,13 +138,30 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         lines.append(f"    description={_literal(description)},")
     if person is not None:
         lines.append(f"    person={_literal(person)},")
+    lines += open_lines(draft.open_columns)
     lines.append(")")
     if draft.left_out:
-        lines += ["", "# Left out:"]
-        lines += [f"#   {one_line(each.name)}: {each.reason}." for each in draft.left_out]
+        lines += ["", LEFT_OUT]
+        lines += [f"{left_out_line(each.name)}{each.reason}." for each in draft.left_out]
     if draft.open_categories or draft.open_numbers:
-        lines.append("# Values and ranges can be proposed by `python -m flows schema discover`, at a cost of its own.")
+        lines.append(CAN_BE_PROPOSED)
     return "\n".join(lines) + "\n"
+
+
+def left_out_line(name: str) -> str:
+    """The beginning of the line about a variable that a draft does not describe."""
+    return f"#   {one_line(name)}: "
+
+
+def open_lines(columns: Mapping[str, str]) -> list[str]:
+    """The lines of a schema that declare columns open; none if there are none.
+
+    Args:
+        columns: the text that declares each, by name.
+    """
+    if not columns:
+        return []
+    return ["    open_columns={", *(f"        {_literal(name)}: {text}," for name, text in columns.items()), "    },"]
 
 
 def _imported(draft: Draft) -> Iterator[str]:
@@ -141,7 +172,9 @@ def _imported(draft: Draft) -> Iterator[str]:
             [*(f"{system.upper()}_CHAPTERS" for system in systems), *(f"{system}_chapter" for system in systems)]
         )
         yield f"from schemas.hierarchies import {', '.join(names)}"
-    yield f"from schemas.table import {', '.join(sorted({'table', *(column.form for column in draft.columns)}))}"
+    opens = (text.partition("(")[0] for text in draft.open_columns.values())
+    functions: set[str] = {"table", *(column.form for column in draft.columns), *opens}
+    yield f"from schemas.table import {', '.join(sorted(functions))}"
 
 
 def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str = "", remark: str = "") -> str:

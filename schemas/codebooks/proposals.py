@@ -3,6 +3,7 @@
 Everything here is a function of what a discovery released. How it is requested and charged does not belong here.
 """
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -12,12 +13,13 @@ from deniable.discovery.plan import Question
 from deniable.foundation.domain import MAX_CARDINALITY
 from deniable.foundation.errors import InvalidInput
 from schemas.codebooks.codebook import Entry, Variable
-from schemas.codebooks.drafting import column_lines
+from schemas.codebooks.drafting import CAN_BE_PROPOSED, LEFT_OUT, column_lines, left_out_line, open_lines
 from schemas.codebooks.settling import Described, LeftOut, settle
 
 _OTHER, _MISSING = "other", "missing"
 _FIRST, _LAST = "    {", "    },"
 _IMPORTS = "from schemas.table import "
+_OPEN = "open_columns"
 _HINT = "paste the lines by hand"
 
 
@@ -58,6 +60,8 @@ def with_proposals(schema: str, columns: Sequence[Described | LeftOut], discover
         InvalidInput: the schema has another form, or has one of the columns.
     """
     described = [column for column in columns if isinstance(column, Described)]
+    schema, still_open = _without_open(schema)
+    still_open = {name: text for name, text in still_open.items() if name not in {each.name for each in described}}
     lines = schema.split("\n")
     there = [each.name for each in described if any(line.startswith(f'        "{each.name}": ') for line in lines)]
     if there:
@@ -70,10 +74,46 @@ def with_proposals(schema: str, columns: Sequence[Described | LeftOut], discover
     if len(starts) != 1 or len(ends) != 1 or len(imports) != 1 or starts[0] > ends[0]:
         raise InvalidInput(f"the schema must have the form in which it was drafted, and has another; {_HINT}.")
     names = {name.strip() for name in lines[imports[0]].removeprefix(_IMPORTS).split(",")}
-    names |= {column.form for column in described}
-    lines[ends[0] : ends[0]] = proposal_lines(columns, discovery)
+    names = {name for name in names if not name.startswith("open_")}
+    names |= {column.form for column in described} | {text.partition("(")[0] for text in still_open.values()}
+    lines[ends[0] : ends[0] + 1] = [*proposal_lines(columns, discovery), _LAST, *open_lines(still_open)]
     lines[imports[0]] = _IMPORTS + ", ".join(sorted(names))
-    return "\n".join(lines)
+    return "\n".join(_without_remarks(lines, [each.name for each in described], has_open=bool(still_open)))
+
+
+def _without_open(schema: str) -> tuple[str, dict[str, str]]:
+    """A schema without what declares columns open, and the text that declares each column.
+
+    Raises:
+        InvalidInput: it is no Python, or declares them in another form than a draft.
+    """
+    try:
+        calls = [node for node in ast.walk(ast.parse(schema)) if isinstance(node, ast.Call)]
+    except SyntaxError:
+        raise InvalidInput(f"the schema must be Python, and is not; correct it, or {_HINT}.") from None
+    stated = [each.value for call in calls for each in call.keywords if each.arg == _OPEN]
+    if not stated:
+        return schema, {}
+    lines, value = schema.split("\n"), stated[0]
+    end = value.end_lineno or value.lineno
+    opened, closed = lines[value.lineno - 1].strip(), lines[end - 1].strip()
+    names = value.keys if isinstance(value, ast.Dict) else [None]
+    if len(stated) > 1 or not opened.startswith(f"{_OPEN}={{") or closed not in {"},", opened} or None in names:
+        raise InvalidInput(f"open columns must be declared in the form of a draft, and are not; {_HINT}.")
+    found = {
+        str(ast.literal_eval(name)): ast.get_source_segment(schema, text) or ""
+        for name, text in zip(value.keys, value.values, strict=True)  # type: ignore[attr-defined] # as checked above
+    }
+    return "\n".join([*lines[: value.lineno - 1], *lines[end:]]), found
+
+
+def _without_remarks(lines: Sequence[str], described: Sequence[str], *, has_open: bool) -> list[str]:
+    """The lines without those that list a column as left out."""
+    said = tuple(left_out_line(name) for name in described)
+    kept = [line for line in lines if not (said and line.startswith(said)) and (has_open or line != CAN_BE_PROPOSED)]
+    if LEFT_OUT in kept and not any(line.startswith("#   ") for line in kept[kept.index(LEFT_OUT) :]):
+        del kept[kept.index(LEFT_OUT)]
+    return [*"\n".join(kept).rstrip("\n").split("\n"), ""]
 
 
 def _values(question: Question, answer: ValuesAnswer) -> Described | LeftOut:

@@ -85,11 +85,13 @@ class LeftOut:
         name: its name.
         reason: why, and what to do.
         lacks: what a person may state: a range, values, or nothing.
+        missing: codes for missing values that the codebook states.
     """
 
     name: str
     reason: str
     lacks: Literal["range", "values", "days", "nothing"] = "nothing"
+    missing: tuple[str, ...] = ()
 
 
 def settle(variable: Variable) -> Described | LeftOut:
@@ -106,7 +108,8 @@ def settle(variable: Variable) -> Described | LeftOut:
     for code in variable.missing:
         if fault := fault_of_line(code):
             raise ValueError(f"the codes for missing values of {variable.name} {fault}.")
-    return _settled(_without_missing(variable), _shortened(variable.label))
+    found = _settled(_without_missing(variable), _shortened(variable.label))
+    return replace(found, missing=tuple(filter(None, variable.missing))) if isinstance(found, LeftOut) else found
 
 
 def _settled(variable: Variable, label: str) -> Described | LeftOut:

@@ -25,6 +25,18 @@ _AFTER: Final = {
     "seal": "Signs the internal record for cleared staff, and the state of its MLflow runs.",
 }
 
+DISCOVERY_STEPS: Final = {
+    "copy_columns": "Copies the columns requested from the source into the vault, once.",
+    "answer_questions": "Charges the discovery to the ledger; then draws noise, and answers.",
+    "publish_discovery": "Signs the answers, and publishes them with their record.",
+}
+"""The steps of a discovery, which are in no release."""
+
+
+def steps_of_run(spec: ReleaseSpec, name: str) -> Mapping[str, str]:
+    """All steps of the run that a step belongs to: those of a discovery or those of a release."""
+    return DISCOVERY_STEPS if name in DISCOVERY_STEPS else flow_steps(spec)
+
 
 def flow_steps(spec: ReleaseSpec) -> Mapping[str, str]:
     """The description of each step of a release, by name: the common steps, and those of its mechanisms between."""

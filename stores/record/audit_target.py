@@ -22,6 +22,7 @@ from schemas.regular_files import read_regular
 from stores.keys.signed_record import SignedRecord, read_signed
 from stores.ledger.database import LedgerDatabase, LedgerUnavailable, entry_rows
 from stores.ledger.ledger import LEDGER_VARIABLE, ledger_place
+from stores.record.discovery_record import DISCOVERY_NOTE, discovery_place, has_discovery, read_discovery
 from stores.record.record_reader import keys_to_trust, trusted_record, trusted_where
 from stores.tracking.client import tracking_uri
 from stores.tracking.run_tree import RECORD_ARTIFACT, record_in_mlflow
@@ -46,6 +47,7 @@ class AuditTarget:
         keys: the trust file, if one is named.
         ledger: an export of the ledger, if one is given.
         elsewhere: whether the state folder is not the one in which it was made.
+        is_discovery: whether it is a discovery, which has one record, public.
     """
 
     state: Path
@@ -54,6 +56,7 @@ class AuditTarget:
     keys: Path | None = None
     ledger: Path | None = None
     elsewhere: bool = False
+    is_discovery: bool = False
 
     @property
     def shelf(self) -> Path:
@@ -187,6 +190,17 @@ def internal_part(signed: SignedRecord) -> Internal:
     return signed.record.internal
 
 
+def _discovery(release: str, path: Path, state: Path) -> tuple[Path, bool] | None:
+    """The folder of a discovery, and whether it was made elsewhere; None if it is a release, or nothing."""
+    here = discovery_place(state, path.resolve().name)
+    begun = (state / "vault" / here.name / DISCOVERY_NOTE).is_file()
+    if release == here.name and (here.is_dir() or begun):
+        return here, False
+    if not path.is_dir() or not has_discovery(path):
+        return None
+    return path.resolve(), not (here.is_dir() or begun)
+
+
 def exported_lines(file: Path) -> list[str]:
     """The entries of an exported ledger, one line each.
 
@@ -214,6 +228,12 @@ def find_sealed(release: str, state: Path, keys: Path | None = None, ledger: Pat
         InvalidInput: there is no such release.
     """
     path = Path(release).expanduser()
+    if (discovery := _discovery(release, path, state)) is not None:
+        folder, elsewhere = discovery
+        name = path.resolve().name
+        with suppress(DeniableError, OSError):
+            name = read_discovery(folder)["discovery"]["id"] if elsewhere else folder.name
+        return AuditTarget(state, name, folder, keys, ledger, elsewhere=elsewhere, is_discovery=True)
     names = [path.resolve().name]
     with suppress(DeniableError, OSError):
         names.append(read_signed(path / RECORD).record.release.id)

@@ -10,7 +10,10 @@ from deniable.folder_on_disk import FolderOnDisk
 from deniable.foundation.errors import Refused
 from deniable.ledger.verification import records_of
 from deniable.record.trust import TrustedKeys
-from deniable.verification.release import ReleaseReport, Trust, verify_release
+from deniable.verification.discovery import verify_discovery
+from deniable.verification.release import ReleaseReport, Trust, kind_of, verify_release
+from deniable.verification.survey import KIND as SURVEY_KIND
+from deniable.verification.survey import verify_survey
 
 
 def verified_release(
@@ -29,6 +32,26 @@ def verified_release(
     """
     exported = None if ledger is None else records_of(ledger)
     return verify_release(FolderOnDisk(folder), Trust(keys, found), exported)
+
+
+def verified_beside(
+    folder: Path, keys: TrustedKeys, found: str = "of the state folder", ledger: Sequence[str] | None = None
+) -> ReleaseReport:
+    """Verify a folder that is published beside releases: that of a discovery or of a survey.
+
+    Args:
+        folder: the folder.
+        keys: the trusted keys.
+        found: the source of the keys, as a continuation of `trusted keys`.
+        ledger: the lines of the whole ledger, if available; surveys are not charged to it.
+
+    Returns:
+        The results; faults are reported there and never raised.
+    """
+    opened, trust = FolderOnDisk(folder), Trust(keys, found)
+    if kind_of(opened) == SURVEY_KIND:
+        return verify_survey(opened, trust)
+    return verify_discovery(opened, trust, None if ledger is None else records_of(ledger))
 
 
 def require_verified(report: ReleaseReport) -> None:

@@ -1,4 +1,4 @@
-"""A release in search results: the content of its signed record, and the differences in MLflow.
+"""A release or a discovery in search results: the content of its signed record, and the differences in MLflow.
 
 Anyone with write access to MLflow can change what it shows for a release. The signed record cannot be changed: it is
 read from the public folder, or else from MLflow's copy, and is accepted if a trusted key signed it for this very run.
@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from math import inf, isinf
 from pathlib import Path
+from typing import Any
 
 from mlflow import MlflowClient
 from mlflow.entities import Run
@@ -19,14 +21,25 @@ from deniable.foundation.errors import DeniableError, Refused
 from deniable.privacy.rounding import rounded_up
 from deniable.record.trust import TrustedKeys
 from schemas.provenance import RECORD, Provenance
+from stores.keys.signed_record import read_record
+from stores.record.discovery_record import discovery_place, trusted_discovery
 from stores.record.record_reader import trusted_content, trusted_record
-from stores.tracking.release_search import APPROVED_BY, EPSILON_TOTAL, NOBODY, PUBLISHED_DAY, day_number
+from stores.tracking.release_search import (
+    APPROVED_BY,
+    DISCOVERY,
+    EPSILON_TOTAL,
+    GUARANTEE,
+    NOBODY,
+    PUBLISHED_DAY,
+    day_number,
+)
 from stores.tracking.run_artifacts import read_artifact
 
-DATASET, PUBLISHED, GUARANTEE, STARTED_BY = "dataset", "published", "guarantee", "started_by"
+DATASET, PUBLISHED, STARTED_BY = "dataset", "published", "started_by"
 _RELEASE = "release"
 _ARTIFACT = f"public/{RECORD}"
 _UNKNOWN = "?"
+_DAY = len("2026-11-20")
 
 Told = Mapping[str, str]
 """The facts about a release, by the names of MLflow's tags."""
@@ -50,6 +63,21 @@ class FoundRelease:
 
 
 @dataclass(frozen=True)
+class _Facts:
+    """What a record states of a release or a discovery.
+
+    Attributes:
+        told: the facts that are shown.
+        day: the day of publication.
+        epsilon: its cost; infinite if no epsilon bounds it.
+    """
+
+    told: Told
+    day: str
+    epsilon: float
+
+
+@dataclass(frozen=True)
 class Wanted:
     """The search conditions; None for no condition.
 
@@ -65,14 +93,14 @@ class Wanted:
     epsilon_above: float | None = None
     approved_by: str | None = None
 
-    def has(self, record: Provenance) -> bool:
-        """Whether the release of a record meets the conditions."""
-        told = _told(record)
+    def has(self, facts: _Facts) -> bool:
+        """Whether a release or a discovery meets the conditions."""
+        told = facts.told
         return (
             self.dataset in {None, told[DATASET]}
             and self.approved_by in {None, told[APPROVED_BY]}
-            and (self.since is None or record.release.published >= self.since.isoformat())
-            and (self.epsilon_above is None or _epsilon(record) > self.epsilon_above)
+            and (self.since is None or facts.day >= self.since.isoformat())
+            and (self.epsilon_above is None or facts.epsilon > self.epsilon_above)
         )
 
 
@@ -90,10 +118,13 @@ def found_release(client: MlflowClient, state: Path, run: Run, trusted: TrustedK
     """
     page = run.info.experiment_id, run.info.run_id
     try:
-        record = _record_of(client, state, run, trusted)
+        if DISCOVERY in run.data.tags:
+            facts = _facts_of_discovery(_discovery_of(client, state, run, trusted))
+        else:
+            facts = _facts(_record_of(client, state, run, trusted))
     except DeniableError as error:
         return FoundRelease(reported_by_mlflow(run), page, doubt=str(error))
-    return FoundRelease(_told(record), page, otherwise=tuple(_otherwise(record, run)))
+    return FoundRelease(facts.told, page, otherwise=tuple(_otherwise(facts, run)))
 
 
 def not_held(run: Run, why: str) -> FoundRelease:
@@ -116,9 +147,19 @@ def unseen_releases(
     for place in sorted(state.glob(f"releases/*/{RECORD}"), reverse=True):
         with suppress(DeniableError, OSError):
             record = trusted_record(place, trusted).record
-            if record.runs.mlflow_run not in seen and wanted.has(record):
+            facts = _facts(record)
+            if record.runs.mlflow_run not in seen and wanted.has(facts):
                 page = _page_of(client, record.runs.mlflow_run)
-                yield FoundRelease(_told(record), page, otherwise=("it does not find the release",))
+                yield FoundRelease(facts.told, page, otherwise=("it does not find the release",))
+    for place in sorted(discovery_place(state, "").glob(f"*/{RECORD}"), reverse=True):
+        with suppress(DeniableError, OSError):
+            stated = trusted_discovery(read_record(place), str(place), trusted)
+            run = stated.get("runs", {}).get("mlflow_run", "")
+            facts = _facts_of_discovery(stated)
+            if run not in seen and wanted.has(facts):
+                # The first discoveries had no runs in MLflow.
+                otherwise = ("it does not find the discovery",) if run else ()
+                yield FoundRelease(facts.told, _page_of(client, run), otherwise=otherwise)
 
 
 def _page_of(client: MlflowClient, run_id: str) -> tuple[str, str] | None:
@@ -158,10 +199,45 @@ def _of_run(record: Provenance, run: Run) -> Provenance:
     return record
 
 
-def _told(record: Provenance) -> Told:
+def _discovery_of(client: MlflowClient, state: Path, run: Run, trusted: TrustedKeys) -> Mapping[str, Any]:
+    """The record of a run's discovery, if it is trusted."""
+    place = discovery_place(state, Path(run.info.run_name or "").name) / RECORD
+    if place.is_file():
+        with suppress(DeniableError):
+            return _of_same_run(trusted_discovery(read_record(place), str(place), trusted), run)
+    content = read_artifact(state, run.info.artifact_uri, client.tracking_uri, _ARTIFACT)
+    if content is None:
+        raise Refused("it has no record")
+    return _of_same_run(trusted_discovery(content, f"{_ARTIFACT} in MLflow", trusted), run)
+
+
+def _of_same_run(stated: Mapping[str, Any], run: Run) -> Mapping[str, Any]:
+    """Refuse the record of another discovery."""
+    if stated.get("runs", {}).get("mlflow_run") != run.info.run_id:
+        raise Refused(f"its record is that of {stated['discovery']['id']}, which is another run")
+    return stated
+
+
+def _facts_of_discovery(stated: Mapping[str, Any]) -> _Facts:
+    """The facts about a discovery in its record."""
+    named, time = stated["discovery"], stated["signed"]["time"]
+    epsilon = Fraction(stated["entry"]["content"]["claim"]["epsilon"])
+    told = {
+        _RELEASE: named["id"],
+        DATASET: named["dataset"],
+        PUBLISHED: time,
+        EPSILON_TOTAL: rounded_up(epsilon),
+        GUARANTEE: DISCOVERY,
+        STARTED_BY: stated.get("people", {}).get("started_by", _UNKNOWN),
+        APPROVED_BY: NOBODY,
+    }
+    return _Facts(told, time[:_DAY], float(epsilon))
+
+
+def _facts(record: Provenance) -> _Facts:
     """The facts about a release in its record."""
     approval, epsilon = record.people.approval, _epsilon(record)
-    return {
+    told = {
         _RELEASE: record.release.id,
         DATASET: record.release.dataset,
         PUBLISHED: record.signed.time,
@@ -170,6 +246,7 @@ def _told(record: Provenance) -> Told:
         STARTED_BY: record.people.started_by,
         APPROVED_BY: approval.by if approval is not None else NOBODY,
     }
+    return _Facts(told, record.release.published, epsilon)
 
 
 def _epsilon(record: Provenance) -> float:
@@ -178,12 +255,12 @@ def _epsilon(record: Provenance) -> float:
     return inf if total is None or total.epsilon is None else total.epsilon
 
 
-def _otherwise(record: Provenance, run: Run) -> Iterator[str]:
+def _otherwise(facts: _Facts, run: Run) -> Iterator[str]:
     """The differences of MLflow from a record."""
-    signed, shown = _told(record), reported_by_mlflow(run)
-    for name, value in signed.items():
+    shown = reported_by_mlflow(run)
+    for name, value in facts.told.items():
         if shown[name] != value:
             yield f"{name} is {shown[name]}"
     day = run.data.metrics.get(PUBLISHED_DAY)
-    if day != day_number(date.fromisoformat(record.release.published)):
+    if day != day_number(date.fromisoformat(facts.day)):
         yield f"{PUBLISHED_DAY} is {_UNKNOWN if day is None else f'{day:.0f}'}"

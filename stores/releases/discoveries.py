@@ -2,7 +2,7 @@
 
 A discovery has a vault, as a release has: its key, the copy of the columns requested, and a note by which the same
 command resumes it. Its folder, `discoveries/ID/`, has what was released and a signed record. The mechanism does not
-belong here (deniable.discovery), nor the counting (tasks.data.discover).
+belong here (deniable.discovery), nor the counting (tasks.discovery.answer_questions).
 """
 
 import json
@@ -27,11 +27,14 @@ from schemas.spec.release_spec import REPLACED, ReleaseSpec
 from stores.keys.signed_record import signed_now
 from stores.keys.signing_keys import SigningKey
 from stores.publication.release_folder import check_files, publish_folder
-from stores.releases.resumable_releases import DISCOVERY_NOTE
+from stores.record.discovery_record import DISCOVERY_NOTE, discovery_place
+from stores.tracking.run_links import FLOW_RUN, prefect_tags
+from stores.vault.actors import people_of
 from stores.vault.runtime_environment import code_that_runs
 from stores.vault.workspace import Workspace
 
-_FOLDER = "discoveries"
+SNAPSHOT = "snapshot.parquet"
+"""The copy of the columns requested, in the vault."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,6 @@ class Begun:
     commitment: str
     snapshot: str
     finished: bool = False
-
-
-def discovery_place(state: Path, discovery: str) -> Path:
-    """The folder of what a discovery released."""
-    return state / _FOLDER / discovery
 
 
 def request_digest(spec: ReleaseSpec, plan: DiscoveryPlan) -> str:
@@ -98,6 +96,12 @@ def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
         if begun.request == request:
             found = begun
     return found
+
+
+def begun_as(workspace: Workspace) -> Begun | None:
+    """The note of a discovery; None if its beginning is not noted yet."""
+    place = workspace.vault / DISCOVERY_NOTE
+    return Begun(**json.loads(place.read_text(encoding="utf-8"))) if place.exists() else None
 
 
 def note(workspace: Workspace, begun: Begun) -> None:
@@ -163,7 +167,7 @@ def _person_of(spec: ReleaseSpec) -> str:
     return "" if spec.person is None else spec.person.column
 
 
-def publish_discovery(workspace: Workspace, content: str, entry: Entry, key: SigningKey) -> Path:
+def publish_discovery_folder(workspace: Workspace, content: str, entry: Entry, key: SigningKey) -> Path:
     """Sign what was released, and move it into place as a whole.
 
     Args:
@@ -193,6 +197,11 @@ def publish_discovery(workspace: Workspace, content: str, entry: Entry, key: Sig
         },
         "entry": entry.to_record(),
         "code": code_that_runs().model_dump(),
+        "people": {"started_by": people_of(workspace).started_by},
+        "runs": {
+            "mlflow_run": workspace.mlflow_run_id,
+            "prefect_flow_run": prefect_tags().get(FLOW_RUN, ""),
+        },
         "signed": signed_now(key).model_dump(),
     }
     subjects = {DOCUMENT: sha256(content.encode()).hexdigest()}

@@ -16,12 +16,11 @@ from schemas.catalog import code_digest, schema_code
 from schemas.references import Audience
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import charged_under, is_charged
+from stores.record.discovery_record import DISCOVERY_NOTE
 from stores.vault.lease import LEASE, is_leased, leased
 from stores.vault.workspace import Workspace
 
 _RECORD = "release.json"
-DISCOVERY_NOTE = "discovery.json"
-"""The note of a discovery, which has a vault as a release has (stores.releases.discoveries)."""
 _END = "end.json"
 
 # Entries that affect neither the draws nor the costs; changing them does not start another release.

@@ -3,7 +3,7 @@
 import getpass
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -40,21 +40,45 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
     Raises:
         RecordFailed: MLflow does not accept the record.
     """
+
+    def begun(client: MlflowClient, experiment: str) -> Run:
+        return _new_run(client, experiment, release_id, spec)
+
+    with recorded_run(state, release_id, spec, begun) as run_id:
+        yield run_id
+
+
+@contextmanager
+def recorded_run(state: Path, name: str, spec: ReleaseSpec, begun: Callable[[MlflowClient, str], Run]) -> Iterator[str]:
+    """Open a run in the experiment of a dataset, new or existing, and close it at the end of the block.
+
+    Args:
+        state: the state folder.
+        name: name of the run, unique in the experiment.
+        spec: the specification, which names the dataset.
+        begun: creates the run, if there is none, from the client and the experiment's id.
+
+    Yields:
+        The id of the run.
+
+    Raises:
+        RecordFailed: MLflow does not accept the record.
+    """
     make_private_folder(state / "mlflow")
     with recording(state) as client:
         own = place_of_artifacts(state, spec.dataset_name)
         experiment = experiment_of(client, spec, own)
         if own is not None and not client.get_experiment(experiment).artifact_location.startswith(f"{state}/"):
             relocate(state)
-        runs = client.search_runs([experiment], f"attributes.run_name = '{release_id}'")
-        run = runs[0] if runs else _new_run(client, experiment, release_id, spec)
+        runs = client.search_runs([experiment], f"attributes.run_name = '{name}'")
+        run = runs[0] if runs else begun(client, experiment)
         if runs:
             client.update_run(run.info.run_id, status="RUNNING")
             if FAILURE in run.data.tags:  # the failed step keeps its message
                 client.delete_tag(run.info.run_id, FAILURE)
-            for name, value in prefect_tags().items():
-                client.set_tag(run.info.run_id, name, value)
-    link_from_prefect(state, release_id, run)
+            for tag, value in prefect_tags().items():
+                client.set_tag(run.info.run_id, tag, value)
+    link_from_prefect(state, name, run)
     try:
         _close_open_steps(state, experiment, run.info.run_id)
         with closing_run(state, run.info.run_id):

@@ -11,13 +11,19 @@ from math import isfinite
 from deniable.foundation.errors import InvalidInput
 
 PUBLISHED_DAY = "published.day"
-"""Metric: the day of publication as a number, such as 20261120; unpublished releases have none."""
+"""Metric: the day of publication as a number, such as 20261120; what is not published has none."""
 
 EPSILON_TOTAL = "epsilon.total"
 """Metric: epsilon of the whole release."""
 
 APPROVED_BY = "approved_by"
 """Tag: who approved the release."""
+
+GUARANTEE = "guarantee"
+"""Tag: the kind of the guarantee; of discoveries it is `discovery`."""
+
+DISCOVERY = "discovery"
+"""Tag of discoveries with their names, and their value of the tag `guarantee`."""
 
 NOBODY = "nobody"
 """The approver of a release that needed no approval by a person, or has not been approved yet."""
@@ -30,7 +36,7 @@ def release_filter(
     epsilon_above: float | None = None,
     approved_by: str | None = None,
 ) -> str:
-    """Build the filter for releases; it finds only published releases, and no steps.
+    """Build the filter for releases; it finds published releases and discoveries, and no steps.
 
     Args:
         dataset: the dataset's name.

@@ -15,7 +15,9 @@ from stores.servers.ui_links import (
 )
 from stores.vault.scratch import is_scratch
 
-_FLOW_RUN, TASK_RUN = "prefect.flow_run_id", "prefect.task_run_id"
+FLOW_RUN, TASK_RUN = "prefect.flow_run_id", "prefect.task_run_id"
+"""Tags of MLflow's runs: the runs of Prefect that they belong to."""
+
 _ABOUT_A_RELEASE = "Its privacy costs, its quality and its files."
 
 
@@ -23,7 +25,7 @@ def prefect_tags() -> dict[str, str]:
     """Ids of the current Prefect runs."""
     from prefect import runtime  # noqa: PLC0415 - Prefect takes a second to import
 
-    tags = {_FLOW_RUN: runtime.flow_run.id, TASK_RUN: runtime.task_run.id}
+    tags = {FLOW_RUN: runtime.flow_run.id, TASK_RUN: runtime.task_run.id}
     return {name: str(value) for name, value in tags.items() if value}
 
 
@@ -44,7 +46,7 @@ def link_from_prefect(state: Path, release_id: str, run: Run) -> None:
 
 def prefect_link() -> str:
     """A link to the current Prefect run, in Markdown."""
-    flow_run = prefect_tags().get(_FLOW_RUN)
+    flow_run = prefect_tags().get(FLOW_RUN)
     if not flow_run:
         return ""
     return f"[How it ran, step by step]({flow_run_page(flow_run)}) ({prefect_shown_when()})."

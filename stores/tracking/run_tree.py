@@ -99,7 +99,7 @@ def snapshot(state: Path, run_id: str) -> RunTree:
     Raises:
         RunsUnreadable: MLflow does not answer, or has no such run.
     """
-    with _reading(state, patiently=True) as client:
+    with reading_runs(state, patiently=True) as client:
         items = dict(_listed(client, state, run_id).items)
     return RunTree(digest=digest_of(items), items=items)
 
@@ -116,7 +116,7 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
     Raises:
         RunsUnreadable: MLflow does not answer, or has no such run.
     """
-    with _reading(state) as client:
+    with reading_runs(state) as client:
         return _listed(client, state, run_id, under_way)
 
 
@@ -139,7 +139,7 @@ def record_in_mlflow(state: Path, run_id: str) -> RecordCopy:
     Raises:
         RunsUnreadable: MLflow does not answer.
     """
-    with _reading(state) as client:
+    with reading_runs(state) as client:
         run = _found(client.get_run, run_id)
         if run is None:
             return RecordCopy(content=None, tags={})
@@ -184,8 +184,8 @@ def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collectio
 
 
 @contextmanager
-def _reading(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
-    """Yield the client; its database must exist, because MLflow would create a new one.
+def reading_runs(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
+    """Yield the client that reads runs; its database must exist, because MLflow would create a new one.
 
     Args:
         state: the state folder.

@@ -23,7 +23,7 @@ from deniable.foundation.errors import Refused
 from deniable.privacy.loss import Guarantee, MechanismEvent
 from schemas.provenance import Resource
 from schemas.references import Audience, Reference
-from schemas.spec.flow_steps import flow_steps
+from schemas.spec.flow_steps import steps_of_run
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tables.columns import columns_of
 from stores.tracking.client import PARENT, USER, client_of, closing_run, recording, tracking_uri
@@ -199,7 +199,7 @@ def recorded_step(
                 "release": workspace.release_id,
                 "step": name,
                 USER: user,
-                DESCRIPTION: flow_steps(workspace.spec)[name],
+                DESCRIPTION: steps_of_run(workspace.spec, name)[name],
                 **prefect_tags(),
             },
         )
@@ -222,7 +222,7 @@ def recorded_step(
 
 def step_title(spec: ReleaseSpec, name: str, part: str | None = None) -> str:
     """Name of a step in MLflow, with its number among the steps, because pages list the last step first."""
-    order = list(flow_steps(spec))
+    order = list(steps_of_run(spec, name))
     return " ".join([f"{order.index(name) + 1:02d}", name, *([part] if part else [])])
 
 

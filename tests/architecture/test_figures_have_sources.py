@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import goals, inference, mechanisms
+from benchmarks import goals, growth, inference, mechanisms
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
@@ -61,7 +61,7 @@ def test_the_readme_rounds_what_was_measured() -> None:
     assert [found for found, _, _ in wrong_rows(altered)] == [name]
 
 
-@pytest.mark.parametrize("benchmark", [mechanisms, inference, goals], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("benchmark", [mechanisms, inference, goals, growth], ids=lambda module: module.__name__)
 def test_a_page_is_what_its_command_writes(benchmark: ModuleType) -> None:
     text = benchmark.PAGE.read_text(encoding="utf-8")
     found = kept(benchmark.__name__.rpartition(".")[2])

@@ -1,19 +1,21 @@
 """What a discovery released becomes columns of a schema, and lines of a schema that was drafted."""
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from pandera.pandas import DataFrameSchema
 
 from deniable.discovery.answers import Answers, RangeAnswer, ValuesAnswer
 from deniable.discovery.number_grid import BUCKETS, MOST_DECIMALS, place_of
 from deniable.discovery.plan import DiscoveryPlan, asked
 from deniable.foundation.errors import InvalidInput
-from schemas.codebooks.codebook import Codebook, Variable
+from schemas.codebooks.codebook import Codebook, Entry, Variable
 from schemas.codebooks.drafting import draft_of, schema_text
 from schemas.codebooks.proposals import proposal_lines, proposed, with_proposals
 from schemas.codebooks.settling import Described, LeftOut
-from schemas.kinds import nominal, numeric
-from schemas.table import table
+from schemas.kinds import nominal, numeric, open_range, open_values
+from schemas.table import open_columns_of, table
 
 MISSING = {"charge": ["?"], "income": ["-9"]}
 PLAN = DiscoveryPlan(questions=asked(["charge"], ["income"], MISSING), epsilon=Fraction(2), delta=Fraction(1, 10**6))
@@ -83,3 +85,61 @@ def test_a_draft_points_to_discoveries_where_the_codebook_is_silent() -> None:
     draft = draft_of(book, "book.csv")
     assert (draft.open_categories, draft.open_numbers) == (("charge",), ("income",))
     assert "python -m flows schema discover" in schema_text(draft, sources=["book.csv"])
+
+
+def drafted() -> str:
+    """A draft whose codebook leaves two columns open, one of them with codes for missing values."""
+    book = Codebook()
+    book.add(Variable(name="sex", kind="nominal", entries=(Entry(value="f"), Entry(value="m"))), "sex")
+    book.add(Variable(name="charge", kind="nominal", missing=("?", "n'a")), "charge")
+    book.add(Variable(name="income", kind="numeric"), "income")
+    book.add(Variable(name="note", kind="text"), "note")
+    return schema_text(draft_of(book, "book.csv"), sources=["book.csv"])
+
+
+def loaded(text: str) -> DataFrameSchema:
+    names: dict[str, Any] = {}
+    exec(text, names)  # noqa: S102 - as a schema is loaded
+    schema: DataFrameSchema = names["schema"]
+    return schema
+
+
+def test_a_draft_declares_what_is_open_and_is_completed_by_what_was_discovered() -> None:
+    text = drafted()
+    assert open_columns_of(loaded(text)) == {"charge": open_values(missing=["?", "n'a"]), "income": open_range()}
+    described = Described(
+        name="charge", form="nominal", values=(("theft", ""),), other="other", missing=("?",), missing_as="missing"
+    )
+    nothing = LeftOut("income", "too few records have numbers for a range to be proposed", "range")
+    one = with_proposals(text, [described, nothing], "d-1")
+    assert list(loaded(one).columns) == ["sex", "charge"]
+    assert open_columns_of(loaded(one)) == {"income": open_range()}
+    assert "#   charge: " not in one
+    assert "#   income: the codebook states no range" in one
+    income = Described(name="income", form="numeric", low=0, high=10)
+    both = with_proposals(one, [income], "d-2")
+    assert list(loaded(both).columns) == ["sex", "charge", "income"]
+    assert open_columns_of(loaded(both)) == {}
+    assert "open_" not in both
+    assert "can be described by" not in both
+    assert "#   note: " in both
+
+
+@pytest.mark.parametrize(
+    ("declared", "complaint"),
+    [
+        ({"sex": open_values()}, "must not be described, and sex is"),
+        ({"": open_values()}, "the name of an open column"),
+        ({"charge": "values"}, "must be made by open_values or open_range"),
+    ],
+)
+def test_an_open_column_that_no_schema_can_have_is_refused(declared: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=complaint):
+        table({"sex": nominal(["f", "m"])}, open_columns=declared)
+
+
+def test_open_columns_in_another_form_than_a_draft_are_left_to_the_person() -> None:
+    text = drafted().replace("    open_columns={\n", "    open_columns=dict({\n").replace("(),\n    },", "(),\n    }),")
+    loaded(text)
+    with pytest.raises(InvalidInput, match="in the form of a draft"):
+        with_proposals(text, [], "d")

@@ -1,10 +1,10 @@
 """Runs a release, or a refresh, and kills this process at one moment, as `kill -9` does.
 
-Arguments: SPEC STATE MOMENT STEP, and SOURCE for a refresh.
+Arguments: SPEC STATE MOMENT STEP, and SOURCE for a refresh, or `--discover` and the options of a discovery.
 
 MOMENT is `before` or `after` a step, or `during` it: when its first file is complete and not yet renamed into place; or
-`renaming` or `removing` a file, when STEP is a part of its path; or `noting` in the vault that the release is
-`finished` or `reported`; or `printing`, when the command itself is about to write a text with STEP in it. Nothing of
+`renaming`, `removing` or `writing` a file, when STEP is a part of its path; or `noting` in the vault that the release
+is `finished` or `reported`; or `printing`, when the command itself is about to write a text with STEP in it. Nothing of
 the project is changed for that: steps are announced to watchers, and Python itself tells of every rename.
 """
 
@@ -52,6 +52,8 @@ class Executioner:
                 die()
             if MOMENT == "noting" and str(arguments[1]).endswith("/release.json") and noted(arguments[0]):
                 die()
+        if event == "open" and MOMENT == "writing" and str(arguments[0]).endswith(STEP):
+            die()
         if event == "os.remove" and MOMENT == "removing" and str(arguments[0]).endswith(STEP):
             die()
 
@@ -85,6 +87,7 @@ if __name__ == "__main__" and MOMENT == "printing":
 
 if __name__ == "__main__":
     state = prepare_environment(Path(STATE))
+    from flows.__main__ import main
     from flows.refresh import refresh
     from flows.release import release
     from tasks.running.progress import watching
@@ -92,7 +95,9 @@ if __name__ == "__main__":
     executioner = Executioner()
     sys.addaudithook(executioner.told)
     with watching(executioner):
-        if SOURCE:
+        if SOURCE[:1] == ["--discover"]:
+            main(["schema", "discover", SPEC, "--state", STATE, *SOURCE[1:]])
+        elif SOURCE:
             refresh(Path(SPEC), state, Path(SOURCE[0]))
         else:
             release(Path(SPEC), state)

@@ -43,6 +43,7 @@ from tasks.running.progress import watching
 from tests.diary import Diary
 from tests.flows.canaries import files_with_canaries, people_with_canaries
 from tests.flows.command import command, environment, run, variables_of_this_server
+from tests.mechanisms.table import LEARNERS
 from tests.small_release import NAMES, write_small_release
 from tests.store_server import BUCKET, ObjectStore, object_store
 
@@ -266,6 +267,22 @@ def test_the_other_learner_counts_in_rounds_on_two_workers(in_rounds: InRounds, 
     made = in_rounds.workspace
     require_same(made.release_folder, made_alone(in_rounds.spec, tmp_path / "state", made.vault / "key"))
     assert not list(made.vault.glob("counts-*"))
+
+
+def test_destinations_of_commuters_are_drawn_on_two_workers(agency: Agency, tmp_path: Path, prefect: None) -> None:
+    """Seven chunks of records, which are two blocks: the same records as in one process."""
+    asked = LEARNERS["origin_destination"].asked
+    spec = write_small_release(tmp_path / "spec", **asked, name="commuters", synthesis__chunk_candidates=64)
+    agency.wait_for(2)
+    with watching(diary := Diary()):
+        made = release.with_options(task_runner=agency.runner)(spec, agency.state).workspace
+    assert diary.lines.count("synthesize started") == 2
+    alone = made_alone(spec, tmp_path / "state", made.vault / "key")
+    tables = [path for path in alone.folder.iterdir() if path.suffix in {".parquet", ".csv"}]
+    assert tables
+    for path in tables:
+        assert (made.release_folder / path.name).read_bytes() == path.read_bytes(), path.name
+    assert steps(made.release_folder) == steps(alone.folder)
 
 
 def test_whoever_watches_is_told_what_workers_have_done(in_rounds: InRounds) -> None:

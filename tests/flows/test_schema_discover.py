@@ -19,10 +19,12 @@ from deniable.ledger.state import Charged
 from deniable.record.attestation import DISCOVERY, Envelope, Statement, statement
 from deniable.verification.discovery import DOCUMENT
 from deniable.verification.release import RECORD
+from flows import discovery
 from flows.__main__ import main
+from flows.discovery import Discovered
 from schemas.codebooks.proposals import proposed, with_proposals
 from schemas.references import Audience
-from schemas.spec.release_spec import load_spec
+from schemas.spec.release_spec import ReleaseSpec, load_spec
 from schemas.table import domain_of
 from stores.keys.signing_keys import signing_key
 from stores.ledger.evidence import evidence_in
@@ -34,9 +36,11 @@ from stores.tables.tables import write_snapshot
 from stores.vault.custody import keep_key
 from stores.vault.lease import all_leased
 from stores.vault.workspace import Workspace
-from tasks.data import discover as discovering
-from tasks.data.discover import discover, drawn
 from tasks.data.fit import fit_of
+from tasks.discovery import answer_questions as answering
+from tasks.discovery import copy_columns as copying
+from tasks.discovery import publish_discovery as publishing
+from tasks.discovery.answer_questions import drawn
 
 SCHEMA = """from schemas.table import nominal, table
 
@@ -55,6 +59,14 @@ budget: {epsilon: 4, delta: 0.001}
 RARE = "Quux of Elm Street"
 QUESTIONS = asked(["charge"], ["age"], {"charge": ["?"], "age": ["?"]})
 PLAN = DiscoveryPlan(questions=QUESTIONS, epsilon=Fraction(2), delta=Fraction(1, 10**6))
+
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+
+def discover(state: Path, spec: ReleaseSpec, plan: DiscoveryPlan, *, anew: bool = False) -> Discovered:
+    """Run the flow; its parameters are those that Prefect shows."""
+    return discovery.discover(spec.folder / "people.yaml", plan.document(), state, anew=anew)
 
 
 @pytest.fixture
@@ -140,6 +152,26 @@ def test_proposals_are_charged_once_written_into_the_schema_and_verified(
     assert verified(folder, place, capsys)[0] == 1
 
 
+def test_columns_that_the_schema_declares_open_need_not_be_named_and_complete_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = (
+        '    open_columns={\n        "charge": open_values(missing=["?"]),\n        "age": open_range(),\n    },\n)'
+    )
+    imported = SCHEMA.replace("import nominal, table", "import nominal, open_range, open_values, table")
+    (folder / "people.py").write_text(imported.replace("    },\n)", f"    }},\n{declared}"))
+    status, planned = told(folder, "--epsilon", "2", "--plan", capsys=capsys)
+    assert status == 0
+    assert "charge: epsilon 1" in planned
+    status, said = told(folder, "--epsilon", "2", "--write", capsys=capsys)
+    assert status == 0, said
+    assert '"charge": nominal(["fraud", "theft"], other="other", missing=["?"], missing_as="missing"),' in said
+    assert domain_of(load_spec(folder / "people.yaml").schema).names == ("sex", "charge", "age")
+    status, said = told(folder, "--epsilon", "2", capsys=capsys)
+    assert status != 0
+    assert "declare open_columns in the schema" in said
+
+
 def verified(folder: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, int]:
     """The status of verification, and how many checks hold."""
     state = folder / "state"
@@ -158,7 +190,7 @@ def test_a_discovery_that_was_ended_repeats_its_draws_and_is_charged_once(
     def ended(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for module, step in ((discovering, "document_text"), (discovering, "publish_discovery")):
+    for module, step in ((answering, "document_text"), (publishing, "publish_discovery_folder")):
         with monkeypatch.context() as patched:
             patched.setattr(module, step, ended)
             with pytest.raises(KeyboardInterrupt):
@@ -238,14 +270,12 @@ def test_what_is_kept_of_a_discovery_is_not_swept_away_with_releases_that_never_
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(discovering, "note", ended)
+        patched.setattr(copying, "note", ended)
         with pytest.raises(KeyboardInterrupt):
             discover(state, spec, PLAN)
-    assert len(list((state / "vault").glob("*/key"))) == 1
-    sweep_claims(state)
     assert list((state / "vault").iterdir()) == [], "a key under which nothing was noted is not kept"
     with monkeypatch.context() as patched:
-        patched.setattr(discovering, "publish_discovery", ended)
+        patched.setattr(publishing, "publish_discovery_folder", ended)
         with pytest.raises(KeyboardInterrupt):
             discover(state, spec, PLAN)
     for _ in ("resumed", "shown again"):
@@ -267,7 +297,7 @@ def test_no_release_is_moved_or_backed_up_while_a_discovery_draws(
             pass
         return document_text(answers)
 
-    monkeypatch.setattr(discovering, "document_text", meanwhile)
+    monkeypatch.setattr(answering, "document_text", meanwhile)
     assert discover(state, spec, PLAN).charged
 
 
@@ -338,7 +368,7 @@ def test_records_without_a_person_count_for_no_one(folder: Path) -> None:
     with opened_source(spec, folder / "cache", ("charge", "person")) as source:
         write_snapshot(workspace.vault / "snapshot.parquet", source)
     snapshot = workspace.refer("snapshot", "snapshot.parquet", Audience.RESTRICTED)
-    assert discovering._counted(workspace, plan, snapshot) == {"charge": {"theft": 300}}
+    assert answering._counted(workspace, plan, snapshot) == {"charge": {"theft": 300}}
 
 
 def test_of_each_person_one_record_counts(folder: Path) -> None:

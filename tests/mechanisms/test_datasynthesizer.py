@@ -24,6 +24,7 @@ from deniable.foundation.noise import DiscreteLaplace
 from deniable.foundation.tables import FamilyCounts, Tally
 from deniable.learners.independent.histograms import Histograms, bin_of_value, laplace_scale, probabilities_of
 from deniable.learners.loglinear.exponential_mechanism import choose
+from deniable.learners.nist_mst.public_selection import mutual_information
 from deniable.learners.privbayes import structure
 from deniable.learners.privbayes.conditionals import learn_tables, network_of, weights_of
 from deniable.learners.privbayes.counting import Family, FamilyTables, by_values
@@ -162,6 +163,29 @@ def test_choices_follow_the_exponential_law(vectors: Document) -> None:
     assert p_value(known["p"]) > FALSE_ALARM
     twice = [exp(information / known["Delta"]) for information in known["I"]]
     assert p_value([weight / sum(twice) for weight in twice]) < FALSE_ALARM
+
+
+def test_mutual_information_would_need_noise_that_the_number_of_rows_decides(vectors: Document) -> None:
+    """Neighbours that reach its sensitivity; in counts it grows with their number, where that of R is 4.
+
+    Counts are twice those of the vector: mutual information is of shares.
+    """
+    in_counts = []
+    for name, right in vectors["S_I"].items():
+        rows = int(name.partition(",")[0].removeprefix("n="))
+        if name.endswith("True"):
+            before, after = [[2 * rows - 2, 0], [0, 2]], [[2 * rows, 0], [0, 0]]
+        else:
+            before = [[0, rows - 1, 0], [rows - 1, 0, 0], [0, 0, 2]]
+            after = [[2, rows - 1, 0], [rows - 1, 0, 0], [0, 0, 0]]
+        # One row of the vector's moves; information is rounded to six digits.
+        assert mutual_information(before) - mutual_information(after) == pytest.approx(right, abs=1.1e-6)
+        in_counts.append(rows * right)
+    assert max(in_counts) > 5 * SENSITIVITY
+    # A choice has a tenth of the budget here; its weights are exp(I / (2 temperature)).
+    (temperature,) = vectors["em_temperature_Delta"].values()
+    choice = planned(binary(11), "1/2").choice_epsilon
+    assert vectors["S_I"]["n=100000,binary=False"] / float(choice) == pytest.approx(temperature)
 
 
 TABLES = st.integers(1, 4).flatmap(

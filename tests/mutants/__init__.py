@@ -1,1 +1,1 @@
-"""Deliberate faults in the privacy core, each with the test that must find it."""
+"""Deliberate faults in the privacy core and in inference, each with the test that must find it."""

@@ -73,13 +73,16 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "tasks/data/discover.py",
+        "flows/discovery.py",
         (
-            "if begun is None or begun.finished:\n",
-            "if begun is None or not begun.finished:\n",
+            "None if begun is None or begun.finished else begun",
+            "None",
             "a discovery that was ended is begun again and charged twice",
             _RESUMED,
         ),
+    ),
+    *faults(
+        "tasks/discovery/answer_questions.py",
         (
             "chosen = batch if kept is None else batch.filter(pa.array(next(kept)))",
             "chosen = batch",

@@ -211,13 +211,13 @@ MUTANTS = (
             _EXPONENTIAL + "test_scores_are_scaled_by_their_sensitivity",
         ),
         (
-            "if _accepted(stream, (best - scores[picked]) * rate, levels[picked]):",
+            "if _accepted(stream, behind[picked] * rate, _DEEPEST - weights[picked].bit_length() + 1):",
             "if True:",
             "proposals are taken as they come",
             _CHOICE,
         ),
         (
-            "if not scores or not all(isinstance(score, int) for score in scores):",
+            "if not scores or not all(issubclass(kind, int) for kind in set(map(type, scores))):",
             "if not scores:",
             "scores may be floats",
             _EXPONENTIAL + "test_scores_must_be_whole_numbers",
@@ -265,22 +265,22 @@ MUTANTS = (
     *faults(
         "deniable/learners/loglinear/estimation/counting.py",
         (
-            "counts[columns[0, r]] += 1",
-            "counts[columns[0, r]] += 2",
-            "a row counts twice in tables of one attribute",
+            "second[np.uint64(cells[half + r])] += 1",
+            "second[np.uint64(cells[half + r])] += 2",
+            "every other row counts twice in small tables",
             _SCORE,
         ),
         (
-            "* strides[0] + columns[1, r]] += 1",
-            "* strides[0] + columns[1, r]] += 2",
-            "a row counts twice in tables of two attributes",
+            "first[cell] += second[cell]",
+            "first[cell] += 2 * second[cell]",
+            "half of the counts of small tables enter twice",
             _SCORE,
         ),
         (
-            "            counts[cell] += 1",
-            "            counts[cell] += 2",
-            "a row counts twice in tables of three attributes",
-            _SCORE,
+            "range(some):\n                    first[np.uint64(cells[r])] += 1",
+            "range(some):\n                    first[np.uint64(cells[r])] += 2",
+            "a row counts twice in large tables",
+            "unit/test_loglinear_learning.py::test_small_and_large_tables_of_many_rows_are_counted_alike",
         ),
     ),
     *faults(

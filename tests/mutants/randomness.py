@@ -35,10 +35,10 @@ MUTANTS = (
             _KEYS + "test_a_new_key_is_new",
         ),
         (
-            "self._ahead = self._ahead[count:]",
-            "self._ahead = self._ahead[count - 1 :]",
+            "        self._start += count",
+            "        self._start += count - 1",
             "each draw begins with the last word of the one before",
-            _KEYS + "test_words_do_not_depend_on_how_many_are_taken_at_a_time",
+            _KEYS + "test_looking_ahead_uses_nothing_up",
         ),
     ),
     *faults(
@@ -92,8 +92,8 @@ MUTANTS = (
             _NOISE + "test_bernoulli_draws_compare_as_many_words_as_it_takes",
         ),
         (
-            "        stream.take(used)",
-            "        stream.take(used - 2)",
+            "        stream.skip(used)",
+            "        stream.skip(used - 2)",
             "each block of noise begins with the words that the one before ended with",
             _NOISE + "test_draws_do_not_depend_on_how_many_are_made_at_a_time",
         ),

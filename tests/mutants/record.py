@@ -10,10 +10,11 @@ RECORD = "docs/research/mutants.md"
 _TEXT = """\
 # Mutants of the privacy core
 
-Each row of the first table is a deliberate fault in the privacy core and the test that fails because of it. `make
-mutants` puts the {count} faults, one at a time, into a copy of the sources and runs the test named, which must fail.
-The same tests must pass on the sources as they are. The command fails if a mutant survives, and `make mutants RECORD=1`
-writes this page. Decision record 20 (`infra/decisions/0020-mutants-of-the-privacy-core.md`) gives the reasons.
+Each row of the first table is a deliberate fault in the privacy core, or in the intervals that `infer` computes, and
+the test that fails because of it. `make mutants` puts the {count} faults, one at a time, into a copy of the sources and
+runs the test named, which must fail. The same tests must pass on the sources as they are. The command fails if a mutant
+survives, and `make mutants RECORD=1` writes this page. Decision record 20
+(`infra/decisions/0020-mutants-of-the-privacy-core.md`) gives the reasons.
 
 Last run: {date}, commit {commit}; all {count} mutants were killed. Seconds are processor time without
 loading the libraries. Tests are named by their path below `tests/`.

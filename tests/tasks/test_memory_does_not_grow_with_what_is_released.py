@@ -66,7 +66,7 @@ import json, sys
 from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
-from benchmarks.metered import most_held_gib
+from benchmarks.measuring import most_held_gib
 from deniable.foundation.domain import Attribute, Domain
 from reports.figures.marginals import shares_of
 from stores.publication.release_folder import CSV, PARQUET, check_tables, write_table

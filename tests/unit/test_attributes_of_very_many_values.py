@@ -60,6 +60,31 @@ def test_answers_are_those_of_an_attribute_of_few_values(
             assert left == right
 
 
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("asked", [Asked(), POPULATION, Asked(level=0.9998)])
+def test_quantiles_are_looked_for_as_far_as_the_noise_reaches(
+    law: Law, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of forty values with much noise, whose intervals have many values; all of them are tried where they are few."""
+    ages = Attribute("age", tuple(range(40)), "numeric", (0,) * 40)
+    draw = np.random.default_rng(6)
+    codes = draw.binomial(39, 0.4, (5000, 1))
+    queries: tuple[Query, ...] = (((0,), (0,)),)
+    amount = Fraction(10_000) if law == "gaussian" else Fraction(70)
+    found = measured(codes, queries, law=law, amount=amount, domain=Domain((ages,)))
+    few = Inference(found, probability=Fraction(1))
+    monkeypatch.setattr("deniable.inference.system._MOST_VALUES", 5)
+    many = Inference(found, probability=Fraction(1))
+    assert set(many.system.many) == {0}
+    widths = []
+    for probability in (0.05, 0.3, 0.5, 0.8, 0.99):
+        one, other = (quantile(each, "age", probability, asked=asked) for each in (few, many))
+        assert (one.estimate, one.interval) == (other.estimate, other.interval)
+        assert one.interval is not None
+        widths.append(one.interval.high - one.interval.low)
+    assert max(widths) >= 4
+
+
 def test_the_table_of_intervals_has_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measured(people(1, 5000), BY_VALUES)
     expected = [line for line in interval_table(found, Fraction(1)).splitlines() if line.startswith("age,")]

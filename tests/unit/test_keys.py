@@ -57,7 +57,25 @@ def test_looking_ahead_uses_nothing_up() -> None:
     assert np.array_equal(stream.peek(4), ahead[:4])
     assert np.array_equal(stream.take(6), ahead[:6])
     assert np.array_equal(stream.peek(20)[:4], ahead[6:])
-    assert np.array_equal(stream.take(20), a_stream().take(26)[6:])
+    stream.peek(30)
+    stream.skip(7)
+    assert np.array_equal(stream.take(13), a_stream().take(26)[13:])
+    with pytest.raises(ValueError, match="must be peeked at before they are skipped"):
+        stream.skip(18)
+
+
+def test_words_that_were_taken_stay_and_the_buffer_of_those_ahead_is_kept() -> None:
+    stream = a_stream()
+    taken, ahead = stream.take(100), stream.peek(1000)
+    where = ahead.ctypes.data
+    stream.skip(990)
+    more = stream.take(5)
+    for _ in range(10):
+        again = stream.peek(1000)
+        assert again.ctypes.data == where
+        stream.skip(1000)
+    assert np.array_equal(np.concatenate([taken, a_stream().take(1090)[100:], more]), a_stream().take(1095))
+    assert np.array_equal(stream.take(10), a_stream().take(11_105)[11_095:])
 
 
 def test_the_same_arguments_open_the_same_stream() -> None:

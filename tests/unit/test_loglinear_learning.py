@@ -10,7 +10,7 @@ from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed, smooth_value_counts
-from deniable.learners.loglinear.estimation.counting import Partition, RowCounter, count
+from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
 from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Shape, raked
 from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total, nearest_with_total
@@ -52,7 +52,18 @@ def test_chunks_add_up_to_the_counts_of_the_whole() -> None:
         )
         assert np.array_equal(one, expected)
         assert np.array_equal(one, other)
-    assert np.array_equal(count(coarse.astype(np.int32), (2, 4, 3)), whole[2])
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4097, 10_000])
+def test_small_and_large_tables_of_many_rows_are_counted_alike(rows: int) -> None:
+    """Beyond the rows that are counted together, odd numbers of them, and a table on each side of what is small."""
+    codes = DRAW.integers((40, 30, 2), size=(rows, 3)).astype(np.uint16)
+    finest = Partition(tuple(np.arange(size, dtype=np.uint16) for size in (40, 30, 2)))
+    for attributes in ((2,), (0, 1), (1, 2), (0, 2, 1)):
+        (counted,) = RowCounter(lambda: [np.asfortranarray(codes)]).tables(finest, [attributes])
+        expected = np.zeros(finest.shape(attributes), np.int64)
+        np.add.at(expected, tuple(codes[:, list(attributes)].T), 1)
+        assert np.array_equal(counted, expected)
 
 
 def test_denoising_is_nearer_to_the_truth_than_what_was_released() -> None:

@@ -43,7 +43,7 @@ def a_stream(chunk: int = 0) -> WordStream:
 def stream_of(*words: int) -> WordStream:
     """A stream that begins with the given words."""
     stream = a_stream()
-    stream._ahead = np.array(words, np.uint32)
+    stream._buffer, stream._end = np.array(words, np.uint32), len(words)
     return stream
 
 

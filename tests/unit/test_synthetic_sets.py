@@ -123,6 +123,27 @@ def test_intervals_cover_with_about_their_level_summed_over_everything(share: fl
     assert 0.93 <= covers <= 0.995
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_shares_in_the_middle_are_covered_more_often_and_those_at_the_ends_less(epsilon: float) -> None:
+    """Exactly, of one set: on average over the prior a credible interval has its level, and so at no share both."""
+    people = size = 20
+    alpha = prior_weight(epsilon, 1, size)
+    drawn = np.array([beta_binomial_law(size, alpha + x, alpha + people - x) for x in range(people + 1)])
+    found = [binary_posterior((y,), size=size, people=people, alpha=alpha) for y in range(size + 1)]
+    intervals = [each.interval() for each in found]
+
+    def covers(share: float) -> float:
+        law = binomial_law(people, share) @ drawn
+        return float(sum(p for p, (low, high) in zip(law, intervals, strict=True) if low <= share <= high))
+
+    grid = (np.arange(4000) + 0.5) / 4000
+    assert np.mean([covers(share) for share in grid.tolist()]) == pytest.approx(0.95, abs=1e-3)
+    assert covers(0.5) > 0.97
+    assert covers(0.01) < 0.8
+    if epsilon < 1:
+        assert covers(0.5) == pytest.approx(1, abs=1e-9), "no interval is far from that of the prior, .025 to .975"
+
+
 @pytest.mark.parametrize("share", [PRIOR, 0.25])
 def test_the_benchmarks_coverage_is_as_stated_and_that_of_the_rule_is_not(share: float | None) -> None:
     """A hundred surveys whose sets the urns of the product draw; six standard errors, a false alarm of 2e-9."""

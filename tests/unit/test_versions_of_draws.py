@@ -112,11 +112,18 @@ class _Stream:
     def peek(self, count: int) -> Words:
         return self.inner.peek(count)
 
+    def skip(self, count: int) -> None:
+        self._tell(self.inner.peek(count))
+        self.inner.skip(count)
+
     def take(self, count: int) -> Words:
         words = self.inner.take(count)
-        self.taken += count
-        self.words.update(np.ascontiguousarray(words, "<u4").tobytes())
+        self._tell(words)
         return words
+
+    def _tell(self, words: Words) -> None:
+        self.taken += len(words)
+        self.words.update(np.ascontiguousarray(words, "<u4").tobytes())
 
 
 def graph_learnt() -> str:

@@ -10,8 +10,10 @@ the distribution is exact, and few proposals are rejected.
 Source: McSherry, Talwar 2007.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_probabilities import exp_probability
@@ -22,6 +24,8 @@ from deniable.foundation.uniform import uniform_integer
 _LOG2_E = Fraction(14426, 10000)
 # The proposal weight of a candidate stops falling at 2^-256; candidates further behind are rejected more often instead.
 _DEEPEST = 256
+_PROPOSALS = [1 << (_DEEPEST - level) for level in range(_DEEPEST + 1)]
+"""Proposal weight of each level."""
 
 
 def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream: WordStream) -> int:
@@ -36,23 +40,21 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream
     Raises:
         InvalidInput: there are no candidates, or a score is not an integer.
     """
-    if not scores or not all(isinstance(score, int) for score in scores):
+    if not scores or not all(issubclass(kind, int) for kind in set(map(type, scores))):
         msg = f"a choice needs at least one score, all of them integers, got {len(scores)}; round the scores."
         raise InvalidInput(msg)
     best = max(scores)
     rate = epsilon / (2 * sensitivity)
     bound = rate * _LOG2_E
     up, down = bound.numerator, bound.denominator
-    levels = [min(_DEEPEST, (best - score) * up // down) for score in scores]
-    weights = [1 << (_DEEPEST - level) for level in levels]
-    total = sum(weights)
+    behind = [best - score for score in scores]
+    # Candidates from this far behind on have the deepest level.
+    far = -(-_DEEPEST * down // up)
+    weights = [_PROPOSALS[gap * up // down] if gap < far else 1 for gap in behind]
+    running = list(accumulate(weights))
     while True:
-        ticket = uniform_integer(stream, total)
-        picked = 0
-        while ticket >= weights[picked]:
-            ticket -= weights[picked]
-            picked += 1
-        if _accepted(stream, (best - scores[picked]) * rate, levels[picked]):
+        picked = bisect_right(running, uniform_integer(stream, running[-1]))
+        if _accepted(stream, behind[picked] * rate, _DEEPEST - weights[picked].bit_length() + 1):
             return picked
 
 

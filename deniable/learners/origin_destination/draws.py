@@ -364,7 +364,7 @@ class Within:
             words = stream.peek(2 * (len(areas) - done) + spare)
             before = done
             done, used = _draw_within(words, areas, self.starts, self.cumulative, found, before)
-            stream.take(int(used))
+            stream.skip(int(used))
             spare = 64 if done > before else 2 * spare
         return self.origins[found]
 

@@ -6,7 +6,7 @@ signed record; the mechanism does not belong here (deniable.discovery).
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +17,10 @@ from flows.cli.subcommands import Subcommands
 
 if TYPE_CHECKING:
     from deniable.discovery.plan import DiscoveryPlan
+    from flows.discovery import Discovered
     from schemas.codebooks.settling import Described, LeftOut
+    from schemas.kinds import OpenColumn
     from schemas.spec.release_spec import ReleaseSpec
-    from tasks.data.discover import Discovered
 
 OK, REFUSED = 0, 1
 _DELTA = "1e-9"
@@ -38,7 +39,8 @@ def add_discover_command(subparsers: Subcommands, parents: Sequence[argparse.Arg
         help="propose values and ranges that no codebook states, by a differentially private mechanism",
         description="Propose the values of open categories and the ranges of numbers for a schema. The answers are "
         "noisy, cost epsilon (and delta), and are charged to the dataset's ledger before any noise is drawn. The same "
-        "command shows them again at no cost.",
+        "command shows them again at no cost. Without --column and --range it is about the columns that the schema "
+        "declares open.",
     )
     discover.add_argument("spec", type=Path, metavar="SPEC", help="a release spec: its source, dataset and person")
     discover.add_argument(
@@ -88,11 +90,8 @@ def run_discover_command(asked: argparse.Namespace, state: Path) -> int:
     refusal = _show_plan(spec, plan, state, anew=asked.new)
     if asked.plan:
         return OK if refusal is None else REFUSED
-    _start_custodian(spec, state)
-    from tasks.data.discover import discover  # noqa: PLC0415 - imports Prefect and pyarrow
-
-    with at_work("Reading the columns"):
-        found = discover(state, spec, plan, anew=asked.new)
+    with at_work("Starting Prefect and MLflow, and reading the columns"):
+        found = _discovered(asked.spec, plan, state, anew=asked.new)
     from schemas.codebooks.proposals import proposal_lines, proposed  # noqa: PLC0415 - as above
 
     columns = proposed(found.answers)
@@ -100,7 +99,10 @@ def run_discover_command(asked: argparse.Namespace, state: Path) -> int:
     if asked.write:
         _write(spec, columns, found.discovery)
     else:
-        _say("Paste what you want of it into the columns of the schema, or run the same command with --write.")
+        _say(
+            "Paste what you want of it into the columns of the schema, or run the same command with --write, which "
+            "costs nothing more."
+        )
     _say(f"Kept with a signed record, for auditors: {found.folder}")
     return OK
 
@@ -110,24 +112,40 @@ def _plan_of(asked: argparse.Namespace, spec: "ReleaseSpec") -> "DiscoveryPlan":
     from deniable.discovery.plan import DiscoveryPlan  # noqa: PLC0415 - as above
     from deniable.discovery.plan import asked as questions_about  # noqa: PLC0415
 
-    if not asked.column and not asked.range:
-        raise InvalidInput("a discovery must be about some column, got none; name it by --column or --range.")
-    names = [*asked.column, *asked.range]
+    values, ranges = list(asked.column), list(asked.range)
+    if not values and not ranges:
+        declared = _declared(spec)
+        values = [name for name, column in declared.items() if column.kind == "values"]
+        ranges = [name for name, column in declared.items() if column.kind == "range"]
+    if not values and not ranges:
+        raise InvalidInput(
+            "a discovery must be about some column, got none; declare open_columns in the schema, or name a column by "
+            "--column or --range."
+        )
+    names = [*values, *ranges]
     stated = {name: _missing_of(spec, name) for name in names}
     missing = {name: list(dict.fromkeys((*codes, *asked.missing))) for name, codes in stated.items()}
-    delta = (_DELTA if asked.delta is None else asked.delta) if asked.column else (asked.delta or "0")
+    delta = (_DELTA if asked.delta is None else asked.delta) if values else (asked.delta or "0")
     return DiscoveryPlan(
-        questions=questions_about(asked.column, asked.range, missing),
+        questions=questions_about(values, ranges, missing),
         epsilon=_number("epsilon", asked.epsilon),
         delta=_number("delta", delta),
     )
+
+
+def _declared(spec: "ReleaseSpec") -> "Mapping[str, OpenColumn]":
+    """The columns that the schema declares open."""
+    from schemas.table import open_columns_of  # noqa: PLC0415 - as above
+
+    return open_columns_of(spec.schema)
 
 
 def _missing_of(spec: "ReleaseSpec", name: str) -> list[str]:
     """Codes for missing values of a column that the schema describes; an identifier is refused."""
     column = spec.schema.columns.get(name)
     if column is None:
-        return []
+        declared = _declared(spec).get(name)
+        return [] if declared is None else [str(code) for code in declared.missing]
     metadata = column.metadata or {}
     if metadata["kind"] == "identifier":
         raise InvalidInput(
@@ -216,15 +234,16 @@ def _against_the_budget(
     return None, lines
 
 
-def _start_custodian(spec: "ReleaseSpec", state: Path) -> None:
-    """Start Prefect, if it keeps the key."""
-    if spec.key.custodian != "prefect_secret":
-        return
-    from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - only if it is needed
+def _discovered(spec: Path, plan: "DiscoveryPlan", state: Path, *, anew: bool) -> "Discovered":
+    """Run the flow."""
+    from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - here and below: not for a plan alone
 
     server = own_prefect(state)
+    from flows.discovery import discover  # noqa: PLC0415
+
     if server is not None:
         server.wait_until_up()
+    return discover(spec, plan.document(), state, anew=anew)
 
 
 def _told(spec: "ReleaseSpec", plan: "DiscoveryPlan", found: "Discovered") -> Iterator[str]:

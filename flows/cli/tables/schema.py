@@ -312,8 +312,8 @@ def _drafted(draft: "Draft", files: tuple[Path, Path], *, quoting: bool) -> Iter
             yield f"  and {len(draft.left_out) - _MOST_SHOWN:,} more, which {files[0]} lists"
     if draft.open_categories or draft.open_numbers:
         yield (
-            f"Their values and ranges can be proposed by `python -m flows schema discover {files[1]}`, at a cost of "
-            "its own: see --help."
+            "The schema declares these columns open where values or a range are missing; `python -m flows schema "
+            f"discover {files[1]} --epsilon E --write` proposes them and completes the schema, at a cost of its own."
         )
 
 

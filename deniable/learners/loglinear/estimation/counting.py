@@ -9,7 +9,8 @@ A row adds one to one cell of every table. Which tables are measured, and with w
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from math import prod
+from typing import NamedTuple, Protocol
 
 import numba
 import numpy as np
@@ -20,6 +21,10 @@ from deniable.foundation.tables import Counts
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
 
 A_PAIR = 2
+_AT_A_TIME = 4096
+"""Rows that are counted together."""
+_SMALL = 1024
+"""Largest number of cells of a table that is counted in two parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,33 +64,66 @@ class Counter(Protocol):
         """Count several tables in one pass, each of the shape given by `partition.shape`."""
 
 
-@numba.njit(nogil=True, cache=True)
-def _add(columns, strides, counts):
-    """Add rows to one table, whose cell is the sum of its attributes' codes times their strides."""
-    if len(columns) == 1:
-        for r in range(columns.shape[1]):
-            counts[columns[0, r]] += 1
-    elif len(columns) == 2:
-        for r in range(columns.shape[1]):
-            counts[columns[0, r] * strides[0] + columns[1, r]] += 1
-    else:
-        for r in range(columns.shape[1]):
-            cell = 0
-            for j in range(len(columns)):
-                cell += columns[j, r] * strides[j]
-            counts[cell] += 1
+class _Tables(NamedTuple):
+    """Tables as flat arrays for compiled code.
 
-
-def count(columns: NDArray[np.int32], shape: Sequence[int]) -> Counts:
-    """Count rows into one table.
-
-    Args:
-        columns: bucket codes of the table's attributes, shape (attributes, rows).
-        shape: the table's shape.
+    Attributes:
+        used: column number of each attribute that is counted.
+        bucket_start: where the buckets of each of them begin in `bucket`.
+        bucket: bucket of each value.
+        member_start: where each table's attributes begin in `member` and `stride`, shape (tables + 1,).
+        member: the tables' attributes, by their number in `used`.
+        stride: stride of each of them.
+        table_start: where each table begins, shape (tables + 1,).
     """
-    counts = np.zeros(int(np.prod(shape, dtype=np.int64)), np.int64)
-    _add(columns, strides_of(shape), counts)
-    return counts.reshape(shape)
+
+    used: NDArray[np.int64]
+    bucket_start: NDArray[np.int64]
+    bucket: NDArray[np.int32]
+    member_start: NDArray[np.int64]
+    member: NDArray[np.int64]
+    stride: NDArray[np.int64]
+    table_start: NDArray[np.int64]
+
+
+@numba.njit(nogil=True, cache=True)
+def _add(codes, tables, counts):  # noqa: C901 - one kernel
+    """Add rows to all tables, some rows at a time, whose buckets stay in the processor's cache.
+
+    Of neighbouring rows, which often are in one cell, every other one is counted in a second table, if it is small: a
+    count need not wait for the one before.
+    """
+    used, bucket, bucket_start = tables.used, tables.bucket, tables.bucket_start
+    member, stride, member_start = tables.member, tables.stride, tables.member_start
+    table_start = tables.table_start
+    buckets = np.empty((len(used), _AT_A_TIME), np.int32)
+    cells = np.empty(_AT_A_TIME, np.int64)
+    second = np.zeros(_SMALL, np.int64)
+    for begun in range(0, len(codes), _AT_A_TIME):
+        some = min(len(codes) - begun, _AT_A_TIME)
+        for r in range(some):
+            for j in range(len(used)):
+                buckets[j, r] = bucket[bucket_start[j] + np.int64(codes[begun + r, used[j]])]
+        for table in range(len(table_start) - 1):
+            cells[:some] = 0
+            for place in range(member_start[table], member_start[table + 1]):
+                own, by = buckets[member[place]], stride[place]
+                for r in range(some):
+                    cells[r] += own[r] * by
+            first = counts[table_start[table] : table_start[table + 1]]
+            if len(first) <= _SMALL:
+                half = some // 2
+                for r in range(half):
+                    first[np.uint64(cells[r])] += 1
+                    second[np.uint64(cells[half + r])] += 1
+                for r in range(2 * half, some):
+                    first[np.uint64(cells[r])] += 1
+                for cell in range(len(first)):
+                    first[cell] += second[cell]
+                    second[cell] = 0
+            else:
+                for r in range(some):
+                    first[np.uint64(cells[r])] += 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +138,23 @@ class RowCounter:
 
     def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
         """Count several tables; see `Counter`."""
-        found = [np.zeros(partition.shape(attributes), np.int64) for attributes in wanted]
+        shapes = [partition.shape(attributes) for attributes in wanted]
         used = sorted({attribute for attributes in wanted for attribute in attributes})
-        places = [[used.index(attribute) for attribute in attributes] for attributes in wanted]
-        buckets = [partition.buckets[i].astype(np.int32) for i in used]
+        number = {attribute: j for j, attribute in enumerate(used)}
+        starts = np.cumsum([0, *(prod(shape) for shape in shapes)]).astype(np.int64)
+        tables = _Tables(
+            used=np.asarray(used, np.int64),
+            bucket_start=np.cumsum([0, *(len(partition.buckets[i]) for i in used)]).astype(np.int64),
+            bucket=np.concatenate([np.zeros(0, np.int32), *(partition.buckets[i] for i in used)]).astype(np.int32),
+            member_start=np.cumsum([0, *map(len, wanted)]).astype(np.int64),
+            member=np.asarray([number[i] for attributes in wanted for i in attributes], np.int64),
+            stride=np.asarray([stride for shape in shapes for stride in strides_of(shape).tolist()], np.int64),
+            table_start=starts,
+        )
+        counts = np.zeros(starts[-1], np.int64)
         for codes in self.chunks():
-            columns = np.stack([bucket[codes[:, i]] for bucket, i in zip(buckets, used, strict=True)])
-            for table, place in zip(found, places, strict=True):
-                _add(columns[place], strides_of(table.shape), table.reshape(-1))
-        return found
+            _add(np.ascontiguousarray(codes, np.uint16), tables, counts)
+        return [counts[a:b].reshape(shape) for a, b, shape in zip(starts, starts[1:], shapes, strict=False)]
 
 
 class SmallTables:
