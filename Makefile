@@ -41,7 +41,7 @@ verify: $(RUNTIME) ## check the folder of a release (RELEASE=name or path), offl
 	$(call given,RELEASE,name)
 	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(TRUST),--keys $(TRUST))
 
-replay: $(RUNTIME) ## rerun a release (RELEASE=name) from its record, and compare every step bit by bit
+replay: $(RUNTIME) ## rerun a release (RELEASE=name) from its record, and compare every step bit for bit
 	$(call given,RELEASE,name)
 	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(KEY),--key $(KEY)) $(if $(SNAPSHOT),--snapshot $(SNAPSHOT))
 
@@ -98,7 +98,7 @@ restore: $(RUNTIME) ## restore the copy FROM=folder into an empty state folder, 
 bench: $(DEV) ## measure speed and memory, as in the table of the README
 	@$(BIN)/python -m benchmarks
 
-bench-goals: $(DEV) ## measure each goal of speed beside its limit, and write the table of docs/developer/speed.md; ARGS="candidates fit_80 --runs 3" runs a part and a goal, ARGS=--resume goes on
+bench-goals: $(DEV) ## measure every speed goal, compare it with its limit, and write the table of docs/developer/speed.md; ARGS="candidates fit_80 --runs 3" runs a part and a goal, ARGS=--resume goes on
 	@$(BIN)/python -m benchmarks.goals $(ARGS)
 
 bench-growth: $(DEV) ## measure how time and memory grow with rows, records, attributes, values and workers, and write docs/developer/growth.md; ARGS="rows values:fit" runs a part

@@ -3,7 +3,8 @@
 Halves of Adult and ACS 2013 and their scores are made by tools outside the checkout, in the folder that
 DENIABLE_EVALUATION names (../shared by default), which is not part of the project. Adult comes from the wheel of
 deployments/specs/adult.yaml. Each key gives one network and, as for the other tools, a table of the size of the half;
-figures are means over keys, with standard deviations in brackets.
+figures are means over keys, with standard deviations in brackets. `--with` changes what a spec says of the learners;
+`--distances` measures single attributes and pairs alone, without the forests, which take most of the time.
 """
 
 import argparse
@@ -18,8 +19,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -35,7 +38,8 @@ from schemas.spec.release_spec import PackageSource, load_spec
 from stores.tables.sources import fetch_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
-FIGURES = ("tvd1", "tvd2", "tvd3", "rf_acc", "gb_acc", "disc_acc", "disc_gb_acc")
+DISTANCES = ("tvd1", "tvd2")
+FIGURES = (*DISTANCES, "tvd3", "rf_acc", "gb_acc", "disc_acc", "disc_gb_acc")
 PEERS: Final[dict[str, dict[str, dict[str, float]]]] = json.loads(
     Path(__file__).with_name("peers.json").read_text(encoding="utf-8")
 )["figures"]
@@ -126,6 +130,23 @@ def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
     return evaluate
 
 
+def distances(shared: Path) -> Callable[..., dict[str, Any]]:
+    """The tools' own distances of single attributes and of pairs, without what they train."""
+    own = tools(shared)
+
+    def measure(meta: dict[str, Any], _: pd.DataFrame, holdout: pd.DataFrame, made: pd.DataFrame, **__: Any) -> Any:
+        sizes = {name: column["size"] for name, column in meta["columns"].items()}
+        kept, _bad = own.clean(made, sizes)
+        kept, real = own.coarsen(own.shuffled(kept, len(holdout)), meta), own.coarsen(holdout, meta)
+        cells = {name: -(-size // meta["columns"][name].get("eval_coarsen", 1)) for name, size in sizes.items()}
+        return {
+            name: round(fmean(own.tv(kept, real, list(names), cells) for names in combinations(sizes, size)), 5)
+            for size, name in enumerate(DISTANCES, 1)
+        }
+
+    return measure
+
+
 @dataclass(frozen=True)
 class Budget:
     """The budget of a model, for the records that it is learnt from.
@@ -138,13 +159,16 @@ class Budget:
     epsilon: Fraction
     delta: Fraction
 
-    def entry(self, kind: str, domain: Domain, public: Codes) -> LearnerEntry:
+    def entry(
+        self, kind: str, domain: Domain, public: Codes, stated: Mapping[str, Any] = MappingProxyType({})
+    ) -> LearnerEntry:
         """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets.
 
         Args:
             kind: the learner.
             domain: the table's domain.
             public: the rows of a public file, for a learner that reads one or needs a public number of rows.
+            stated: entries of the spec that are used instead of those of CHOSEN.
         """
         spec = entries()[LEARNERS.index(kind)]
         budgets = {
@@ -152,7 +176,7 @@ class Budget:
             for name, field in spec.model_fields.items()
             if isinstance(field.annotation, type) and "epsilon" in getattr(field.annotation, "model_fields", {})
         }
-        asked: dict[str, Any] = {"kind": kind, **CHOSEN.get(kind, {})}
+        asked: dict[str, Any] = {"kind": kind, **CHOSEN.get(kind, {}), **stated}
         for name, own in budgets.items():
             part = {"epsilon": self.epsilon / len(budgets)}
             if own.model_fields["delta"].is_required() if "delta" in own.model_fields else False:
@@ -227,7 +251,10 @@ def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEnt
     made = released(half, entry, number)
     synthetic = pd.DataFrame(made.records, columns=half.domain.names)
     found = evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1)
-    return {name: found[name] for name in FIGURES} | {"fit": made.fit, "per_second": len(half.train) / made.drawn}
+    return {name: found[name] for name in FIGURES if name in found} | {
+        "fit": made.fit,
+        "per_second": len(half.train) / made.drawn,
+    }
 
 
 def budget(written: str) -> Budget:
@@ -250,6 +277,9 @@ def options(name: str, description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+_WITH: Final = """entries of the spec of all learners, such as '{"pooled": "uniform"}'"""
+
+
 def main() -> None:
     """Measure, and print a table for each dataset and budget."""
     parser = options("utility", __doc__)
@@ -264,32 +294,36 @@ def main() -> None:
     )
     parser.add_argument("--keys", type=int, default=5)
     parser.add_argument("--learners", nargs="+", default=["loglinear"], choices=LEARNERS)
+    parser.add_argument("--with", type=json.loads, default={}, metavar="JSON", dest="stated", help=_WITH)
+    parser.add_argument("--distances", action="store_true", help="measure single attributes and pairs alone")
     asked = parser.parse_args()
     prepare(asked.shared, asked.work)
-    evaluate = scorer(asked.shared)
+    evaluate = (distances if asked.distances else scorer)(asked.shared)
     for name in asked.datasets:
         half = Half.read(asked.work, name)
         for spent in asked.epsilons:
             found = {}
             for kind in asked.learners:
-                entry = spent.entry(kind, half.domain, half.public)
+                entry = spent.entry(kind, half.domain, half.public, asked.stated)
                 # The first run compiles what is not compiled yet.
                 score(half, lambda *_, **__: dict.fromkeys(FIGURES, 0.0), entry, 0)
                 found[kind] = [score(half, evaluate, entry, number) for number in range(1, asked.keys + 1)]
-            peers = PEERS.get(name, {}) if spent == budget("1") else {}
+            peers = PEERS.get(name, {}) if spent == budget("1") and not asked.distances else {}
             print(f"\n{name}, epsilon {float(spent.epsilon):g}, delta {float(spent.delta):g}, {asked.keys} keys\n")
             print(_table(found, peers), flush=True)
 
 
 def _table(found: dict[str, list[dict[str, float]]], peers: Mapping[str, Mapping[str, float]]) -> str:
     rows = []
+    [first, *_] = next(iter(found.values()))
+    measured = [name for name in FIGURES if name in first]
     for peer, own in peers.items():
-        rows.append([peer, *(f"{own[name]:g}" if name in own else "" for name in (*FIGURES, "fit")), ""])
+        rows.append([peer, *(f"{own[name]:g}" if name in own else "" for name in (*measured, "fit")), ""])
     for kind, runs in found.items():
-        figures = [_with_spread([entry[name] for entry in runs]) for name in FIGURES]
+        figures = [_with_spread([entry[name] for entry in runs]) for name in measured]
         fit, speed = fmean(entry["fit"] for entry in runs), fmean(entry["per_second"] for entry in runs)
         rows.append([f"**{kind}**", *figures, f"{fit:.2f}", f"{speed:,.0f}"])
-    return markdown(["", *FIGURES, "fit, CPU s", "records/s"], rows)
+    return markdown(["", *measured, "fit, CPU s", "records/s"], rows)
 
 
 def _with_spread(values: list[float]) -> str:

@@ -315,7 +315,7 @@ def _parser(command: str = "") -> argparse.ArgumentParser:
     ledger.set_defaults(carry_out=_verify_ledger)
     posterior = commands.add_parser(
         "posterior",
-        help="what a release of synthetic sets says of the population",
+        help="what a release of synthetic sets says about the population",
         description="Compute the posterior of the population's shares from the sets of a release of the learner "
         "multinomial_sets, by a model of how they were made. The release is not verified.",
     )
@@ -330,8 +330,8 @@ def _parser(command: str = "") -> argparse.ArgumentParser:
     others = commands.add_parser(
         "from-measurements",
         help="a model and synthetic records from noisy tables that others published",
-        description="Read noisy tables with the law of their noise, make estimates that agree, intervals, a model and "
-        "synthetic records of them, and write all to a new folder, of which infer answers questions.",
+        description="Read noisy tables and the distribution of their noise. Write consistent estimates, intervals, "
+        "a model and synthetic records to a new folder, about which infer answers questions.",
     )
     others.add_argument("file", metavar="FILE", help="the noisy tables, JSON in the documented format")
     others.add_argument("folder", metavar="FOLDER", help="the new folder")

@@ -290,9 +290,9 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
     infer = commands.add_parser(
         "infer",
         help="estimates with intervals, from what a release measured",
-        description="Answer a question from the noisy counts that a release published: an estimate, an interval that "
-        "covers, what it covers, what it rests on, and under which condition. Nothing is taken from the synthetic "
-        "records, unless you accept the grade model.",
+        description="Answer a question from the noisy counts that a release published: an estimate, an interval, "
+        "what the interval covers, its basis, and its conditions. The synthetic records are not used, unless "
+        "you accept the grade model.",
     )
     infer.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
     asked = infer.add_subparsers(dest="question", required=True, metavar="QUESTION")
@@ -302,15 +302,17 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
         "--estimand",
         choices=ESTIMANDS,
         default="finite",
-        help="finite: the confidential table (default); population: what its rows are a sample of",
+        help="finite: the confidential table (default); population: the population of which its rows are a sample",
     )
     common.add_argument(
         "--grade", choices=GRADES, default="bounded", help="the lowest grade to accept (default: bounded)"
     )
     common.add_argument(
-        "--sampling", choices=SAMPLINGS[:2], help="how the rows were sampled, if the release does not say"
+        "--sampling", choices=SAMPLINGS[:2], help="how the rows were sampled, if the release does not state it"
     )
-    common.add_argument("--people", type=int, metavar="N", help="number of people, for synthetic sets that do not say")
+    common.add_argument(
+        "--people", type=int, metavar="N", help="number of people, for synthetic sets that do not state it"
+    )
     common.add_argument(
         "--deff", type=float, metavar="D", help="design effect of the sample (default: as released, or 1)"
     )
@@ -318,16 +320,16 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", metavar="FILE", help="write the numbers to a CSV file instead")
     common.add_argument("--keys", metavar="FILE", help=f"the trusted keys (default: {keys})")
-    given: dict[str, Any] = {"default": "", "metavar": "CONDITION", "help": "only of records that fulfil it"}
+    given: dict[str, Any] = {"default": "", "metavar": "CONDITION", "help": "only for records that satisfy it"}
 
     def question(name: str, told: str) -> argparse.ArgumentParser:
         added: argparse.ArgumentParser = asked.add_parser(name, parents=[common], help=told, description=told + ".")
         added.set_defaults(carry_out=carry_out)
         return added
 
-    one = question("count", "the number of records that fulfil a condition, such as 'sex=f & age>=18'")
+    one = question("count", "the number of records that satisfy a condition, such as 'sex=f & age>=18'")
     one.add_argument("what", nargs="?", default="", metavar="CONDITION")
-    one = question("share", "the share of records that fulfil a condition")
+    one = question("share", "the share of records that satisfy a condition")
     one.add_argument("what", metavar="CONDITION")
     one.add_argument("--given", **given)
     one = question("mean", "the mean of a numeric attribute")
@@ -338,13 +340,15 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
     one.add_argument("to", metavar="CONDITION_OR_ATTRIBUTE")
     one = question("quantile", "a quantile of a numeric attribute, or its cumulative shares")
     one.add_argument("what", metavar="ATTRIBUTE")
-    one.add_argument("--at", type=float, default=0.5, metavar="P", help="of which share (default: 0.5, the median)")
+    one.add_argument(
+        "--at", type=float, default=0.5, metavar="P", help="at which cumulative share (default: 0.5, the median)"
+    )
     one.add_argument("--cumulative", action="store_true", help="all cumulative shares")
     one.add_argument("--given", **given)
     one = question("table", "all cells of a table, or the distribution of one attribute")
     one.add_argument("attributes", nargs="+", metavar="ATTRIBUTE")
     one.add_argument("--of", choices=("count", "share"), default="count", help="counts (default) or shares of all")
-    one.add_argument("--simultaneous", action="store_true", help="intervals that cover all together")
+    one.add_argument("--simultaneous", action="store_true", help="intervals that cover simultaneously")
     one = question("compare", "a share or a mean in each group, and the differences from the first")
     one.add_argument("what", metavar="CONDITION_OR_ATTRIBUTE")
     one.add_argument("--by", required=True, metavar="ATTRIBUTE", help="the groups")

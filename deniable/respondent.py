@@ -55,7 +55,7 @@ def respond_to(survey_file: str, key_file: str, answers_file: str | None, out: s
     total = fsum(epsilon for _, epsilon in before.values())
     _say(guarantee_in_words(survey))
     surveys = "1 survey" if len(before) == 1 else f"{len(before)} surveys"
-    _say(f"With this key you have responded to {surveys}, epsilon {rounded_up(total)} in all.")
+    _say(f"With this key you have responded to {surveys}, epsilon {rounded_up(total)} in total.")
 
 
 def _asked(survey: Survey) -> dict[str, str]:

@@ -121,7 +121,7 @@ def _prepared(named: Path | None) -> Path:
         return prepare_environment(named)
     except OSError as error:
         folder = named or error.filename
-        msg = f"the state folder must be writable, got {folder}: {error.strerror}; name another by --state."
+        msg = f"the state folder must be writable, got {folder}: {error.strerror}; name another with --state."
     raise InvalidInput(msg)
 
 
@@ -266,7 +266,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 def _unexpected(error: Exception, state: Path) -> str:
     """The message for an error from outside the steps, such as one of Prefect's; its details may quote records."""
     if _cannot_be_written(error, state):
-        return f"the state folder must be writable, and {state} no longer is; make it so, or name another by --state."
+        return f"the state folder must be writable, and {state} no longer is; make it so, or name another with --state."
     from stores.vault.disk import DISK_FULL, disk_is_full  # noqa: PLC0415 - rarely so
 
     if disk_is_full(state):

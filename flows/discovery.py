@@ -102,7 +102,7 @@ def make_discovery(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path, *, anew:
     if is_scratch(state):
         raise Refused(
             f"a discovery must be kept in a state folder, got the scratch folder {state}, whose charges do not count; "
-            "name another by --state."
+            "name another with --state."
         )
     with on_its_page(f"discovery for {spec.name}") as page:
         page.about(spec.dataset_name)

@@ -31,7 +31,9 @@ from flows.prefect_runs.run_page import on_its_page
 from flows.specs import spec_places
 from infra.cluster.choosing import on_its_cluster
 from infra.environment import state_folder
+from schemas.provenance import RECORD
 from schemas.spec.release_spec import TABLE_SUFFIXES, FileSource, load_spec
+from stores.record.discovery_record import discovery_place
 from stores.releases.deciding import decide
 from stores.releases.resumable_releases import find_release, note_reported, releases_of_run
 from stores.servers.prefect_failures import asking_prefect
@@ -50,6 +52,9 @@ SpecName = StrEnum("SpecName", {name: name for name in spec_places()})  # type: 
 SpecName.__doc__ = "A release spec that ships, or that is in a folder of DENIABLE_SPECS."
 
 ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+-\d{8}T\d{6}Z$", examples=["acs_ma-20261120T104151Z"])]
+AuditedName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_-]+-\d{8}T\d{6}Z(-\d+)?$", examples=["acs_ma-20261120T104151Z"])
+]
 
 _TABLE = "|".join(re.escape(suffix) for suffix in TABLE_SUFFIXES)
 Arrival = Annotated[
@@ -156,11 +161,11 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
 
 
 @flow(name="audit", flow_run_name="audit of {release}", persist_result=False)
-def audit(release: ReleaseName | None = None) -> State[Any]:
+def audit(release: AuditedName | None = None) -> State[Any]:
     """Check that a release, its runs in MLflow and its charges are unchanged since its record was signed.
 
     Args:
-        release: the release's name; all published releases if none is given.
+        release: name of the release, or of a discovery; all that are published if none is given.
 
     Returns:
         The verdict, as the run's message; the findings are an artifact of the run.
@@ -168,7 +173,13 @@ def audit(release: ReleaseName | None = None) -> State[Any]:
     Raises:
         AuditFailed: something is not as it was.
     """
-    return resumable(lambda: _audited([release] if release else published_releases(state_folder())))
+    return resumable(lambda: _audited([release] if release else _published(state_folder())))
+
+
+def _published(state: Path) -> list[str]:
+    """Names of all published releases, and of discoveries."""
+    discoveries = discovery_place(state, "").glob(f"*/{RECORD}")
+    return [*published_releases(state), *sorted(place.parent.name for place in discoveries)]
 
 
 def _audited(names: list[str]) -> State[Any]:
@@ -184,7 +195,9 @@ def _audited(names: list[str]) -> State[Any]:
         if failed:
             # Evidence is reported first.
             raise min(failed, key=lambda failure: isinstance(failure, auditing.AuditHindered))
-    return Completed(message=f"{len(names)} of {len(names)} releases are as they were when their records were signed")
+    beside = any(discovery_place(state_folder(), name).is_dir() for name in names)
+    things = "releases and discoveries" if beside else "releases"
+    return Completed(message=f"{len(names)} of {len(names)} {things} are as they were when their records were signed")
 
 
 @flow(name="replay", flow_run_name="replay of {release}", persist_result=False)

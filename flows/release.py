@@ -23,6 +23,7 @@ from schemas.spec.plan import amounts_of_work, learning_steps, sampler_for
 from schemas.spec.release_spec import load_spec
 from stores.keys.signing_keys import signing_key
 from stores.ledger.charging import note_publication
+from stores.ledger.remembered_costs import remember_costs
 from stores.releases.approval import candidate_digest, require_decision
 from stores.releases.resumable_releases import ended_with, note_end, note_reported, what_comes_next
 from stores.vault.pending_approval import held_note
@@ -30,6 +31,7 @@ from stores.vault.workspace import Workspace
 from tasks.data.account import account_task
 from tasks.data.clean import clean_task
 from tasks.data.ingest import ingest_task
+from tasks.data.public_rows import require_public_table
 from tasks.data.split import part, split_task
 from tasks.data.validate import validate_task
 from tasks.evaluation.decide import Decided, decide_task
@@ -149,12 +151,14 @@ def make_release(
         DeniableError: the release failed; nothing was published, or what was published lacks its report or seal.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
+    remember_costs(state)
     counted = amounts_of_work(asked)
     with on_its_page(f"release of {asked.name}", is_release=True) as page, page.telling_steps(counted):
         page.about(asked.dataset_name)
         # A release that could not be signed in the end must not begin.
         signing_key(state)
         require_workers(state)
+        require_public_table(asked)
         page.say(what_comes_next(state, asked, anew=anew))
         with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
             page.about(asked.dataset_name, workspace.release_id)

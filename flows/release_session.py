@@ -83,7 +83,7 @@ def opened_release(
         InvalidInput: the file holds no key.
     """
     if is_scratch(state):
-        msg = f"a release must be kept in a state folder, got the scratch folder {state}; name another by --state."
+        msg = f"a release must be kept in a state folder, got the scratch folder {state}; name another with --state."
         raise Refused(msg)
     # A release that could not be charged must not begin.
     state_ledger(state)
@@ -194,7 +194,7 @@ def _claim(vault: Path) -> None:
     try:
         vault.mkdir(mode=PRIVATE_FOLDER)
     except FileExistsError:
-        msg = f"a release must have a name of its own, and {vault.name} is taken; start again in a second."
+        msg = f"a release must have a unique name, and {vault.name} is taken; start again in a second."
         raise Refused(msg) from None
 
 

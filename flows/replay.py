@@ -266,7 +266,7 @@ def _key(record: Provenance, spec: ReleaseSpec, brought: _Brought) -> ReleaseKey
     try:
         return fetch_key(kept)
     except InvalidInput as error:
-        raise InvalidInput(f"{error} Give a key that is kept elsewhere by --key FILE.") from None
+        raise InvalidInput(f"{error} If the key is kept elsewhere, give it with --key FILE.") from None
 
 
 def _snapshot(workspace: Workspace, brought: _Brought) -> Reference:
@@ -278,7 +278,8 @@ def _snapshot(workspace: Workspace, brought: _Brought) -> Reference:
         return workspace.describe("snapshot", place, Audience.RESTRICTED)
     except OSError:
         raise InvalidInput(
-            f"the snapshot of {workspace.release_id} must be readable, and {place} is not; give it by --snapshot FILE."
+            f"the snapshot of {workspace.release_id} must be readable, and {place} is not; give it with --snapshot "
+            "FILE."
         ) from None
 
 
@@ -296,7 +297,7 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
     try:
         accounts = account_task(workspace)
         drawn = draw(workspace, rows or ingest_task(workspace))
-        if told.internal is not None:
+        if told.internal is not None and _can_judge(workspace):
             judge(workspace, drawn)
         day = told.record.release.published
         so_far, approved = spent_so_far_in(said), told.record.people.approval is not None
@@ -312,6 +313,12 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
     return _Again(accounts, files, failure, reread=rows is None)
 
 
+def _can_judge(workspace: Workspace) -> bool:
+    """Whether what figures are measured on is at hand; the public table of a spec is not part of a record."""
+    public = workspace.spec.evaluation.public
+    return public is None or (workspace.spec.folder / public.file).is_file()
+
+
 def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding, ...]:
     """The finding for each step, in the order of the flow; the first step that is missing is the one that failed."""
     notes = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
@@ -322,9 +329,11 @@ def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding
         if name == "ingest" and not again.reread:
             finding = Finding(name, "not replayed", "the snapshot is the one that the record commits to")
         elif name == "account" and again.accounts and cost_of(workspace.spec, again.accounts) != told.record.cost:
-            finding = Finding(name, "differs", "it worked out another cost")
+            finding = Finding(name, "differs", "it computed a different cost")
         elif name in _JUDGING and told.internal is None:
             finding = Finding(name, "not replayed", "its figures are in the internal record, which is not available")
+        elif name in _JUDGING and not _can_judge(workspace):
+            finding = Finding(name, "not replayed", "the public table that it measured on is not available")
         elif name == "publish" and again.failure is None:
             finding = _publication(told, again.files)
         elif again.failure is None or len(done) == len(recorded):
@@ -342,11 +351,11 @@ def _failing(name: str, failure: DeniableError, workspace: Workspace) -> Finding
     if isinstance(failure, OtherOutput):
         return Finding(name, "differs", "it drew something other than was charged")
     if isinstance(failure, BudgetExceeded):
-        return Finding(name, "failed", "what it would draw is not what was charged, so that nothing was drawn")
+        return Finding(name, "failed", "what it would draw is not what was charged, so nothing was drawn")
     if isinstance(failure, RefusedByCounts):
         return Finding(name, "failed", failure.sentence)
     if (workspace.vault / "errors").is_dir():
-        return Finding(name, "failed", "it met an error, whose details --keep keeps")
+        return Finding(name, "failed", "it ended with an error; --keep keeps its details")
     return Finding(name, "failed", str(failure).rstrip("."))
 
 

@@ -58,7 +58,10 @@ def internal_lines(released: "Released") -> Iterator[str]:
         yield f"{released.passed / synthesis.attempts:.1%} of {synthesis.attempts:,} candidates passed the test"
     yield from _left_out(released.workspace)
     figures = {**released.utility.figures, **released.risk.figures}
-    if not released.workspace.spec.is_evaluated:
+    public = released.workspace.spec.evaluation.public
+    if public is not None:
+        yield f"utility was measured on the public table {public.file} alone; risk was not measured"
+    elif not released.workspace.spec.is_evaluated:
         yield "utility was not measured on held-out records: none was held out"
     for name, meaning in _HEADLINES.items():
         if name in figures:
@@ -81,12 +84,12 @@ def _left_out(workspace: "Workspace") -> Iterator[str]:
         yield left_out_in_words(in_scope, missing=missing, invalid=invalid, malformed=malformed)
     of_people = figures.get("clean", {}).get("internal/rows_of_the_same_person")
     if of_people is not None:
-        yield f"{int(of_people):,} rows are of a person of whom another row is used"
+        yield f"{int(of_people):,} rows belong to a person of whom another row is used"
 
 
 def _records(released: int, wanted: int) -> str:
     """The number of records, and the number wanted if fewer passed."""
-    return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records wanted"
+    return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records requested"
 
 
 def _words(guarantee: Guarantee | None) -> str:

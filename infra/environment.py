@@ -64,7 +64,7 @@ def state_folder() -> Path:
     """
     folder = expanded_path(Path(os.environ.get(STATE_VARIABLE) or default_state_folder()), "the state folder")
     if not folder.is_absolute():
-        raise InvalidInput(f"{STATE_VARIABLE} must be an absolute path, got {folder}; or name a folder by --state.")
+        raise InvalidInput(f"{STATE_VARIABLE} must be an absolute path, got {folder}; or name a folder with --state.")
     return whole_path(folder, "the state folder")
 
 
@@ -76,7 +76,7 @@ def _stack(state: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except ValueError:
-        raise InvalidInput(f"{place} must be as the stack wrote it, and is not; bring it back from a backup.") from None
+        raise InvalidInput(f"{place} must be as the stack wrote it, and is not; restore it from a backup.") from None
     return said
 
 

@@ -423,8 +423,8 @@ def fault_of_column(metadata: Mapping[str, Any], read_as: type | None) -> str | 
     """
     if metadata["kind"] == FREE_TEXT:
         return (
-            "holds free text, in which anything about a person may stand, so that no release can have it; leave it "
-            "out, or state categories of it as a nominal column with `by`"
+            "holds free text, which may say anything about a person, so no release can include it; leave it out, or "
+            "state categories of it as a nominal column with `by`"
         )
     if metadata["kind"] == IDENTIFIER:
         return None

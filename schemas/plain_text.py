@@ -72,7 +72,7 @@ def fault_of_cell(text: object) -> str | None:
     cells = [cell.strip() for cell in text.split(";")]
     if any(cell[1:] and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) for cell in cells):
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        return f"must not begin with = + - or @, which a spreadsheet takes for a formula, got {shown!r}; recode it"
+        return f"must not begin with = + - or @, which a spreadsheet reads as a formula, got {shown!r}; recode it"
     return None
 
 

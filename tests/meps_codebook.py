@@ -1,4 +1,4 @@
-"""A codebook of 80 variables in the form of AHRQ, and a made-up table that it describes.
+"""A codebook of 80 variables in AHRQ's codebook form, and a made-up table that it describes.
 
 The variables are those of the consolidated file of a year of the Medical Expenditure Panel Survey, with their usual
 codes, and ranges that are our own. The counts in the codebook are made up: they are not read.

@@ -20,7 +20,7 @@ from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are 
 from markupsafe import Markup  # isort: skip
 from matplotlib.figure import Figure  # isort: skip
 
-from reports.pages import public_page, report
+from reports.pages import evaluation, public_page, report
 from reports.pages.pages import picture
 from reports.plots import products
 from schemas.references import Audience
@@ -37,8 +37,8 @@ evaluate_utility.TREES = drawn(evaluate_utility.TREES)
 _DRAWN_BY = {
     report: ("draw_budget_line", "draw_record_flow", "draw_graph", "comparison_pictures", "risk_pictures"),
     public_page: ("draw_graph", "draw_method_diagram"),
-    products: ("draw_graph", "draw_ratios"),
-    evaluate_utility: ("utility_pictures",),
+    products: ("draw_graph",),
+    evaluation: ("comparison_pictures",),
     evaluate_risk: ("risk_pictures",),
     report_task: ("draw_budget_line",),
 }

@@ -1,11 +1,11 @@
 """The mechanism that answers: noisy counts of the values that occur, and of a public grid of numbers.
 
 **Claim.** Let each record have at most one value in each of the columns requested, and let tables be neighbouring if
-one is the other with a record added or removed. Of a column of categories, let h(v) be the number of records with value
-v; what is released is the set of all (v, h(v) + Z_v) with h(v) > 0 and h(v) + Z_v >= tau, for independent discrete
-Laplace noise of scale 1 / epsilon_c. Of a column of numbers, what is released are the counts of all buckets of a grid
-that depends on no data, each with independent noise of scale 4 / (3 epsilon_c), and likewise the counts of the numbers
-by their decimals, with noise of scale 4 / epsilon_c. Then all answers together are (epsilon, delta)-differentially
+one is the other with a record added or removed. For a column of categories, let h(v) be the number of records with
+value v; the set of all (v, h(v) + Z_v) with h(v) > 0 and h(v) + Z_v >= tau is released, for independent discrete
+Laplace noise of scale 1 / epsilon_c. For a column of numbers, the counts of all buckets of a grid that depends on no
+data are released, each with independent noise of scale 4 / (3 epsilon_c), and so are the counts of the numbers by
+their decimals, with noise of scale 4 / epsilon_c. Then all answers together are (epsilon, delta)-differentially
 private, with epsilon = m epsilon_c for m columns, and delta = k p for k columns of categories and p = Pr[1 + Z >= tau].
 
 **Derivation.** Values of categories: Theorem B of deniable.samplers.histogram_seeds.noisy_histogram, with the value in

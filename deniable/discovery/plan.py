@@ -1,7 +1,7 @@
 """What is requested of a table, what it costs, and which mechanisms answer: fixed before anything is read.
 
-Each column has an equal share of epsilon, and each column of categories an equal share of delta. Of the share of a
-column of numbers three quarters are for its range and one quarter for its decimals. One record has one value in each
+Each column has an equal share of epsilon, and each column of categories an equal share of delta. Three quarters of the
+share of a column of numbers are for its range and one quarter for its decimals. One record has one value in each
 column, so that costs are summed (basic composition). How answers are drawn does not belong here (answering).
 """
 

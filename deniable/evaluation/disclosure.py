@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.record_keys import Numbers, assign_record_keys
+from deniable.foundation.record_keys import Numbers, assign_record_keys, those_among
 
 
 @dataclass(frozen=True)
@@ -216,10 +216,10 @@ def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
     unique_people = _uniques(np.concatenate((training, holdout)))
     return Uniqueness(
         released=Share(len(unique_released), len(released)),
-        released_and_population=Share(int(np.isin(unique_released, unique_people).sum()), len(released)),
+        released_and_population=Share(len(those_among(unique_released, unique_people)), len(released)),
         found=Contrast(
-            training=_share_found(training[np.isin(training, unique_people)], unique_released),
-            holdout=_share_found(holdout[np.isin(holdout, unique_people)], unique_released),
+            training=_share_found(those_among(training, unique_people), unique_released),
+            holdout=_share_found(those_among(holdout, unique_people), unique_released),
         ),
     )
 
@@ -269,7 +269,7 @@ def infer(tables: Tables, *, known: Sequence[int], sensitive: int) -> Inference:
 
 def _share_found(records: Numbers, among: Numbers) -> Share:
     """Share of records that equal some other record."""
-    return Share(int(np.isin(records, among).sum()), len(records))
+    return Share(len(those_among(records, among)), len(records))
 
 
 def _uniques(numbers: Numbers) -> Numbers:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import WordStream
-from deniable.foundation.record_keys import assign_record_keys
+from deniable.foundation.record_keys import assign_record_keys, number_of_distinct
 
 Marginal = tuple[int, ...]
 """The attributes of a marginal, by column number."""
@@ -309,7 +309,7 @@ def distinct_share(codes: Codes, cardinalities: Sequence[int]) -> float:
         A share in [0, 1]; 0 for an empty table.
     """
     (numbers,) = assign_record_keys((codes,), cardinalities)
-    return len(np.unique(numbers)) / max(len(codes), 1)
+    return number_of_distinct(numbers) / max(len(codes), 1)
 
 
 def accuracy(predicted: NDArray[np.integer], actual: NDArray[np.integer]) -> float:

@@ -72,7 +72,7 @@ class CsvText:
         else:
             encoded = column.dictionary_encode()
             values = encoded.dictionary.to_pylist()
-        return arrow.array([codes.get(str(value)) for value in values], arrow.int32()).take(encoded.indices)
+        return self._integers([codes.get(str(value)) for value in values]).take(encoded.indices)
 
     def _in_bins(self, column: Any, attribute: Attribute) -> Any:
         """A column of numbers, null for those that are in no bin or are written differently."""
@@ -94,9 +94,24 @@ class CsvText:
         """Values of an attribute as text, with what follows them."""
         return _fields(values, first=number == 0, last=number == len(self._attributes) - 1)
 
+    # Made of their buffers: Arrow's `array` imports pandas, which takes half a second, to see whether it was given any.
     def _array(self, fields: Iterable[bytes]) -> Any:
-        # Large: the text of many records may have more than 2^31 bytes.
-        return self._arrow.array(fields, self._arrow.large_binary())
+        """Texts, which Arrow calls large: those of many records may have more than 2^31 bytes."""
+        texts = list(fields)
+        ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        return self._made_of(self._arrow.large_binary(), len(texts), None, ends.tobytes(), b"".join(texts))
+
+    def _integers(self, values: Sequence[int | None]) -> Any:
+        """Integers of 32 bits, null where there is none."""
+        there = np.packbits([value is not None for value in values], bitorder="little")
+        numbers = np.array([value or 0 for value in values], np.int32)
+        return self._made_of(self._arrow.int32(), len(values), there.tobytes(), numbers.tobytes())
+
+    def _made_of(self, kind: Any, length: int, *buffers: bytes | None) -> Any:
+        arrow = self._arrow
+        return arrow.Array.from_buffers(
+            kind, length, [None if each is None else arrow.py_buffer(each) for each in buffers]
+        )
 
 
 def _fields(values: Sequence[Value], *, first: bool, last: bool) -> list[bytes]:

@@ -43,3 +43,28 @@ def assign_record_keys(tables: Sequence[Codes], cardinalities: Sequence[int]) ->
         numbers = numbers * cardinality + rows[:, column]
         span *= cardinality
     return tuple(np.split(numbers, np.cumsum([len(table) for table in tables])[:-1]))
+
+
+def number_of_distinct(numbers: Numbers) -> int:
+    """How many different numbers there are.
+
+    Numbers are sorted, here and in `those_among`: NumPy's `unique` and `isin` look up hashes, which takes thirty times
+    as long for a million numbers and more.
+    """
+    ordered = np.sort(numbers)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(ordered))
+
+
+def those_among(numbers: Numbers, others: Numbers) -> Numbers:
+    """The numbers that equal some other number, in ascending order, each as often as it occurs.
+
+    Args:
+        numbers: shape (rows,).
+        others: those that they are compared with, shape (others,).
+    """
+    if not len(others):
+        return numbers[:0]
+    ordered, known = np.sort(numbers), np.sort(others)
+    place = np.minimum(np.searchsorted(known, ordered), len(known) - 1)
+    found: Numbers = ordered[known[place] == ordered]
+    return found

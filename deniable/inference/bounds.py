@@ -1,16 +1,24 @@
 """Bounds on the count of several conditions together, from the counts of some of them (Frechet, Bonferroni).
 
 They hold for every table, whatever its dependences. The counts have noise: each is taken at the end of an interval, at
-a level at which all of them cover together.
+a level at which all of them cover together. What these ends imply for records that do not satisfy a condition is used,
+too: records that satisfy some conditions are those that satisfy one more of them, and those that do not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import inf
+
+import numpy as np
 
 from deniable.inference.intervals import Interval
+from deniable.measurements.noisy_tables import Cells
 
 Subset = tuple[int, ...]
+_MOST_ROUNDS = 50
+_ROUNDING = 1e-9
+"""Relative change of an end below which it counts as the same."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +39,53 @@ def count_bounds(attributes: Sequence[int], counts: Mapping[Subset, MeasuredCoun
 
     Args:
         attributes: one condition for each.
-        counts: of subsets of the attributes, the count of records that fulfil their conditions; with the empty one.
+        counts: of subsets of the attributes, the count of records that satisfy their conditions; with the empty one.
 
     Returns:
         The bounds, and the centre of those that the estimates alone would give.
 
-    Source: |A and B| >= |A| + |B| - |C| if both are subsets of C (Bonferroni), and at most each of them.
+    Source: |A and B| >= |A| + |B| - |C| if both are subsets of C (Bonferroni), and at most each of them. The same holds
+    of complements, such as |A and B and C| <= |all| - |A| - |B| - |C| + |A and B| + |A and C| + |B and C|.
     """
     whole = tuple(sorted(attributes))
     low, high = _closed(whole, counts, lambda each: each.interval.low, lambda each: each.interval.high)
+    implied = _propagated(whole, counts)
+    if implied is not None:
+        low, high = max(low, implied.low), min(high, implied.high)
     inner = _closed(whole, counts, lambda each: each.estimate, lambda each: each.estimate)
     return Interval(max(0.0, low), max(0.0, high)), max(0.0, (max(inner[0], 0.0) + max(inner[1], 0.0)) / 2)
+
+
+def _propagated(whole: Subset, counts: Mapping[Subset, MeasuredCount]) -> Interval | None:
+    """The bounds that follow when each count is divided by one condition more, until nothing changes.
+
+    Returns:
+        None if no table has counts within all intervals.
+    """
+    # Along the axis of an attribute: all records, those that fulfil its condition, and those that do not.
+    low, high = np.zeros((3,) * len(whole)), np.full((3,) * len(whole), inf)
+    for subset, own in counts.items():
+        place = tuple(int(i in subset) for i in whole)
+        low[place], high[place] = max(own.interval.low, 0.0), own.interval.high
+    for _ in range(_MOST_ROUNDS):
+        before = low.copy(), high.copy()
+        for axis in range(len(whole)):
+            _divide(np.moveaxis(low, axis, 0), np.moveaxis(high, axis, 0))
+        if (low > high + _ROUNDING * (1 + low)).any():
+            return None
+        if np.allclose(low, before[0], rtol=_ROUNDING) and np.allclose(high, before[1], rtol=_ROUNDING):
+            break
+    place = (1,) * len(whole)
+    return Interval(float(low[place]), float(high[place]))
+
+
+def _divide(low: Cells, high: Cells) -> None:
+    """Ends of the counts of all records, of some of them, and of the others, each from those of the other two."""
+    for one, other in ((1, 2), (2, 1)):
+        low[one] = np.maximum(low[one], low[0] - high[other])
+        high[one] = np.minimum(high[one], high[0] - low[other])
+    low[0] = np.maximum(low[0], low[1] + low[2])
+    high[0] = np.minimum(high[0], high[1] + high[2])
 
 
 _End = Callable[[MeasuredCount], float]

@@ -27,7 +27,7 @@ def compare(
         inference: the release.
         what: a condition, or the name of a numeric attribute.
         by: the attribute that makes the groups: its values, or buckets where these were counted together.
-        given: a condition that all records fulfil.
+        given: a condition that all records satisfy.
         asked: how to answer.
         test: whether p-values of the differences are wanted.
 

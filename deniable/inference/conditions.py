@@ -66,7 +66,7 @@ class Conditions:
             By column number, 1 for each value that is allowed and 0 for others; nothing for an empty text.
 
         Raises:
-            InvalidInput: it is no condition, or no value fulfils it.
+            InvalidInput: it is no condition, or no value satisfies it.
         """
         found: dict[int, Cells] = {}
         if not text.strip():

@@ -51,7 +51,7 @@ def _level_of_part(level: float, parts: int) -> float:
 
 
 class Model(Protocol):
-    """What the model says of counts; no noise of known law stands behind it."""
+    """What the model says about counts; no noise of known distribution is behind it."""
 
     def total(self, query: Query) -> float:
         """The sum over the model's records of a function of each."""
@@ -110,7 +110,7 @@ class Inference:
             )
 
     def count(self, condition: str = "", asked: Asked | None = None) -> Answer:
-        """The number of records of the confidential table that fulfil a condition.
+        """The number of records of the confidential table that satisfy a condition.
 
         Args:
             condition: the condition; all records if it is empty.
@@ -142,7 +142,7 @@ class Inference:
         )
 
     def share(self, condition: str, given: str = "", asked: Asked | None = None) -> Answer:
-        """The share of records that fulfil a condition, of all or of those that fulfil another; see `count`."""
+        """The share of records that satisfy a condition, among all or among those that satisfy another; see `count`."""
         return self.share_of(self.conditions.parse(condition), condition or "any values", given, asked)
 
     def share_of(
@@ -159,7 +159,7 @@ class Inference:
             return self._bounded(question, both, inside, asked, error)
 
     def mean(self, attribute: str, given: str = "", asked: Asked | None = None) -> Answer:
-        """The mean of a numeric attribute, of all records or of those that fulfil a condition; see `count`.
+        """The mean of a numeric attribute, over all records or over those that satisfy a condition; see `count`.
 
         Where values were counted together in the tables with the condition's attributes, the interval has the bounds
         that the lowest and the highest value of each bucket give, and the grade is `bounded`.

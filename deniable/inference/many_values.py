@@ -1,9 +1,9 @@
 """What was counted of an attribute that has very many values: single values, against the mean of all.
 
 Matrices of contrasts would have the square of that number of entries. They are not needed: the noise of a table is the
-same for all its values, so that what a table says of differences between values is uncorrelated with what it says of
-their sum, and of all differences alike. Several tables are averaged with their precisions. Only the attribute by itself
-is known in this way; with others it is summed over. Sums do not belong here (system).
+same for all its values, so that what a table says about differences between values is uncorrelated with what it says
+about their sum, and all differences are alike. Several tables are averaged with their precisions. Only the attribute
+by itself is known in this way; with others it is summed over. Sums do not belong here (system).
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ class ManyValues:
 
     @classmethod
     def of(cls, tables: Sequence[MeasuredTable], attribute: int) -> "ManyValues | None":
-        """What tables say of an attribute's values; None if no table has them one by one.
+        """What tables say about an attribute's values; None if no table has them one by one.
 
         Args:
             tables: all tables.

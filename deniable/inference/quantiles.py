@@ -35,7 +35,7 @@ def cumulative(inference: Inference, attribute: str, given: str = "", asked: Ask
     Args:
         inference: the release.
         attribute: its name.
-        given: a condition that all records fulfil.
+        given: a condition that all records satisfy.
         asked: how to answer.
 
     Returns:
@@ -69,7 +69,7 @@ def quantile(
         inference: the release.
         attribute: name of a numeric attribute.
         probability: the share, in (0, 1).
-        given: a condition that all records fulfil.
+        given: a condition that all records satisfy.
         asked: how to answer.
 
     Raises:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import Answer, Asked, TableAnswer
@@ -71,9 +72,8 @@ def regress(
     coefficients, inverted = moments.solved()
     residual = _residual(design, y, coefficients)
     factor = inference.sampling_factor(asked)
-    variances, of_what = _variances_of_sampling(inference, design, (target, y), moments, (coefficients, inverted))
+    variances, is_any = _variances_of_sampling(inference, design, (target, y), moments, (coefficients, inverted))
     answers = []
-    more = "; ".join(("first-order error", *([f"sampling errors of {of_what} variance"] if factor else []), *notes))
     for k, regressor in enumerate(design):
         row = _sum([each.query.times(float(inverted[k, j])) for j, each in enumerate(design)])
         functional = inference.functional(row.within(residual))
@@ -96,7 +96,8 @@ def regress(
             sampling=sampling,
             p_value=p_value,
         )
-        answers.append(_with_note(made, more))
+        errors = [f"sampling errors of {'any' if is_any[k] else 'equal'} variance"] if factor else []
+        answers.append(_with_note(made, "; ".join(("first-order error", *errors, *notes))))
     return TableAnswer(
         question=f"linear regression of {outcome} on {', '.join(regressors)}",
         columns=("coefficient",),
@@ -146,8 +147,8 @@ def _variances_of_sampling(
     outcome: tuple[int, Query],
     moments: _Moments,
     solved: tuple[Cells, Cells],
-) -> tuple[Cells, str]:
-    """The variances of the coefficients over samples, and which variance errors may have: `any`, or an `equal` one.
+) -> tuple[Cells, NDArray[np.bool_]]:
+    """The variances of the coefficients over samples, and of which of them errors of sampling may have any variance.
 
     Args:
         inference: the release.
@@ -161,13 +162,13 @@ def _variances_of_sampling(
     coefficients, inverted = solved
     freedom = max(inference.records - len(design), 1.0)
     squares = _squares(inference, design, outcome, coefficients)
+    of_any = np.zeros(len(design))
     if squares is not None:
         of_any = np.einsum("ij,jk,ki->i", inverted, squares, inverted) * inference.records / freedom
-        # Noise may leave nothing of the squares of a small group.
-        if (of_any > 0).all():
-            return of_any, "any"
     mean_square = max(moments.residual_square(coefficients), 0.0) / freedom
-    return mean_square * np.maximum(np.diag(inverted), 0.0), "equal"
+    equal = mean_square * np.maximum(np.diag(inverted), 0.0)
+    # Noise may leave nothing of the squares of a small group.
+    return np.where(of_any > 0, of_any, equal), of_any > 0
 
 
 def _squares(

@@ -279,7 +279,7 @@ class MeasuredSystem:
         return [(key, own) for key, own in parts if own.size and float(np.abs(own).max()) > least] or parts[:1]
 
     def _sources_in(self, table: MeasuredTable) -> Iterator[_Source]:
-        """What a table says of buckets, and of contrasts of values within buckets."""
+        """What a table says about buckets, and about contrasts of values within buckets."""
         if any(self.is_large[i] and (i in table.differences or i not in table.by_values) for i in table.attributes):
             return
         divided = [i for i in table.attributes if i in table.by_values and self._inner[i].shape[1]]

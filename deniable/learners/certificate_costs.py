@@ -1,6 +1,6 @@
 """What a certificate costs, and what it leaves to the learner: one derivation for planning and for verifying it.
 
-The certificate is part of the step that makes the model. Of the step's budget (epsilon, delta) it takes a share s:
+The certificate is part of the step that makes the model. It takes a share s of the step's budget (epsilon, delta):
 
 * If everything else in the step has pure differential privacy, the learner is planned with (1 - s) epsilon, and the
   number has discrete Laplace noise of scale 1 / (s epsilon). Basic composition gives epsilon.

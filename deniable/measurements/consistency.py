@@ -396,7 +396,7 @@ def _correlated(
 
 
 class _Information:
-    """What a noisy table says of its components.
+    """What a noisy table says about its components.
 
     Attributes:
         attributes: the table's attributes.

@@ -199,7 +199,7 @@ def _counted(measured: Measurements) -> list[int]:
 def public_observations(
     domain: Domain, buckets: Sequence[NDArray[np.integer]], probability: Fraction
 ) -> Iterator[Observation]:
-    """Public totals of the whole table, as what they say of the measured rows: a binomial number of each.
+    """Public totals of the whole table, as what they say about the measured rows: a binomial number of each.
 
     Args:
         domain: the public domain.

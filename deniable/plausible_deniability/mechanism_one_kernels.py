@@ -133,7 +133,7 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
 
 @numba.njit(nogil=True, cache=True)
 def _fetch(block, index, copied, live):
-    """Copy the first values of each seed, as many as any attempt copies; values drawn anew are overwritten later."""
+    """Copy the first values of each seed, as many as any attempt copies; re-sampled values are overwritten later."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
     those, plausible = block.seed, block.plausible
     # The first entry of each, so that all fetches are under way before one is awaited.

@@ -2,9 +2,9 @@
 
 How people are distinguished, and which rows count, does not belong here (schemas.table, tasks.data.clean).
 
-**Claim.** Tables are neighbouring if one is the other with all records of one person added or removed. Of each person
-one record is kept: the one with the smallest of independent uniform words, one a record. Let M be (epsilon,
-delta)-differentially private for one record added or removed. Then M of the records kept is (epsilon,
+**Claim.** Tables are neighbouring if one is the other with all records of one person added or removed. One
+record of each person is kept: the one with the smallest of independent uniform words, one per record. Let M be
+(epsilon, delta)-differentially private for one record added or removed. Then M of the records kept is (epsilon,
 delta)-differentially private for one person added or removed.
 
 **Derivation.** Let D' be D with the records of person x. Which record of another person is kept depends on that

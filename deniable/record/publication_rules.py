@@ -36,6 +36,10 @@ _NOT_MEASURED = (
     "Its learner had a record to read; else it would have stopped. No record was held out, so that utility was not "
     "measured on held-out records, and risk was not measured."
 )
+_PUBLICLY = (
+    "Its learner had a record to read; else it would have stopped. No record was held out: utility was measured on the "
+    "public table {file} with the SHA-256 {sha256} and on no confidential record, and risk was not measured."
+)
 _NONE_EMPTY = "No part of the split was empty, and utility and risk could be measured; else it would have stopped."
 _CHANGED = "It may come of a refresh, which publishes only if the rows are not exactly those of an earlier release."
 _EXACT = "Exact figures of the real records were within bounds: {bounds}."
@@ -79,7 +83,9 @@ def publication(spec: Mapping[str, Any], *, approved: bool = False) -> dict[str,
     exact = policy is not None and (by_itself or bool(policy["refuse_beyond"]))
     is_evaluated = Fraction(spec["split"]["holdout"]) > 0
     tells = [said.format(share=share) for share, said in _limits(spec).values()]
-    tells += [_READ, _NONE_EMPTY if is_evaluated else _NOT_MEASURED]
+    public = spec["evaluation"].get("public")
+    not_held_out = _NOT_MEASURED if public is None else _PUBLICLY.format(file=public["file"], sha256=public["sha256"])
+    tells += [_READ, _NONE_EMPTY if is_evaluated else not_held_out]
     tells += words_of(synthesis["guarantee"]).tells(synthesis)
     if spec.get("refresh") is not None:
         tells.append(_CHANGED)

@@ -1,9 +1,9 @@
 """The public keys that an auditor trusts, and the periods in which their signatures are accepted.
 
-A trust file reaches auditors by another channel than the releases. The time of a signature is stated by the signer
-alone: under an expired or superseded key, anything stated to be signed earlier is still accepted. If someone else may
-have had the private key, the key must be revoked as compromised, and none of its signatures are accepted. The signature
-itself does not belong here (attestation), nor do private keys and files (stores.keys.signing_keys).
+A trust file reaches auditors by a channel other than that of the releases. The time of a signature is stated by the
+signer alone: under an expired or superseded key, anything stated to be signed earlier is still accepted. If someone
+else may have had the private key, the key must be revoked as compromised, and none of its signatures are accepted. The
+signature itself does not belong here (attestation), nor do private keys and files (stores.keys.signing_keys).
 """
 
 import hashlib

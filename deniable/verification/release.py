@@ -261,7 +261,7 @@ def record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, State
 
 
 def kind_of(folder: Folder) -> str:
-    """Of what the record of a folder is: `release`, `survey` or `discovery`; its signature is not checked.
+    """What the record of a folder is of: `release`, `survey` or `discovery`; its signature is not checked.
 
     A record that cannot be read counts as that of a release, whose verification says why.
     """

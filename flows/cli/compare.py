@@ -100,10 +100,12 @@ def run_compare_command(asked: argparse.Namespace, state: Path) -> int:
         folder = make_private_folder(state / "comparisons")
         page = folder / f"{comparison.one.record.release.id}-{comparison.other.record.release.id}.html"
     if page is None:
-        _say(["No page was written; name a file for a public page by --out."])
+        _say(["No page was written; name a file for a public page with --out."])
     else:
         if internal and (page.parent / RECORD).is_file() and page.parent.parent.name != "shelf":
-            raise Refused(f"an internal page must not be in a release folder, got {page}; name another place by --out.")
+            raise Refused(
+                f"an internal page must not be in a release folder, got {page}; name another place with --out."
+            )
         _write(page, render_comparison(comparison), internal=internal)
         _say([f"{'internal' if internal else 'public'}  {page}"])
     return DONE
@@ -131,7 +133,9 @@ def _write(page: Path, text: str, *, internal: bool) -> None:
             page.chmod(PRIVATE_FILE)
         page.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(f"the page must be writable, got {page}: {error.strerror}; name another by --out.") from None
+        raise InvalidInput(
+            f"the page must be writable, got {page}: {error.strerror}; name another with --out."
+        ) from None
 
 
 def _show(comparison: "Comparison", sentences: Iterable[str], *, everything: bool) -> None:

@@ -34,7 +34,7 @@ _PAGE = 1000
 _WIDEST = 80
 _NOT_AUDITED = (
     "Not audited: the values above are MLflow's, and anyone who may write there can change them. Name the agency's "
-    "trust file by --keys or DENIABLE_TRUSTED_KEYS to compare them with the signed records."
+    "trust file with --keys or DENIABLE_TRUSTED_KEYS to compare them with the signed records."
 )
 _NEWEST_FIRST = (f"metrics.`{PUBLISHED_DAY}` DESC", "attributes.start_time DESC")
 

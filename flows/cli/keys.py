@@ -85,7 +85,7 @@ def run_key_command(asked: argparse.Namespace, state: Path) -> int:
         console.print(f"It is {made.keyid}, valid until {made.trusted.valid_until}.")
     elif asked.keys_command == "rotate":
         rotated = rotate_key(state, years=asked.years)
-        console.print(f"{rotated.before.keyid} signs no longer; its private key is gone.")
+        console.print(f"{rotated.before.keyid} no longer signs; its private key is gone.")
         console.print(f"{rotated.after.keyid} signs from now on, until {rotated.after.valid_until}. {_HAND_OUT}")
     elif asked.keys_command == "revoke":
         console.print(_revoked(revoke_key(state, asked.keyid, asked.reason), state))
@@ -122,7 +122,7 @@ def _exported(state: Path, file: Path) -> str:
         )
     write_lines(keys.to_text().splitlines(), file)
     count = f"{len(keys)} keys are" if len(keys) > 1 else "1 key is"
-    return f"{count} in {file}; give it to auditors by another channel than the releases."
+    return f"{count} in {file}; give it to auditors by a channel other than that of the releases."
 
 
 def _show(state: Path, console: Console) -> None:

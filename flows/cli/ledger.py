@@ -158,7 +158,8 @@ def _policy(asked: argparse.Namespace) -> Policy:
     """The requested policy."""
     if (asked.per is None) != (asked.period_epsilon is None) or (asked.per is None and asked.period_delta is not None):
         raise InvalidInput(
-            "a cap for each period must be given by --per and --period-epsilon, got one without the other; add it, or "
+            "a cap for each period must be given with --per and --period-epsilon, got one without the other; add "
+            "it, or "
             "leave both out."
         )
     period = None

@@ -41,6 +41,7 @@ from schemas.spec.decision import Policy
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import planned_charges, policy_of
 from stores.ledger.database import written_time
+from stores.ledger.remembered_costs import remember_costs
 from stores.ledger.state_ledger import state_ledger
 from stores.releases.resumable_releases import what_comes_next
 from stores.statement.statement import in_words
@@ -62,6 +63,7 @@ def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> in
     Returns:
         0 if the budget would allow the release now, 1 if it would be refused.
     """
+    remember_costs(state)
     accounts = accounts_of(spec)
     console = Console(highlight=False)
     drawn = spec.synthesis
@@ -245,7 +247,7 @@ def _if_records_were_charged(spec: ReleaseSpec, accounts: Accounts) -> str:
     fewer = compose_candidates(replace(event, outputs=spec.synthesis.records), accounts.candidates.delta)
     least = min((guarantee.epsilon for guarantee in fewer.values()), default=inf)
     return (
-        f"{spec.synthesis.records:,} candidates, as many as records are wanted, would cost epsilon = "
+        f"{spec.synthesis.records:,} candidates, as many as the records requested, would cost epsilon = "
         f"{rounded_up(least)}; the {event.outputs:,} that are tested cost {rounded_up(accounts.candidates.epsilon)}, "
         "and that is what is charged."
     )

@@ -25,6 +25,7 @@ from schemas.spec.plan import amounts_of_work
 from schemas.spec.release_spec import ReleaseSpec
 from stores.keys.signing_keys import signing_key
 from stores.keys.trust_file import trusted_keys_place
+from stores.ledger.remembered_costs import remember_costs
 from stores.releases.resumable_releases import note_reported
 from tasks.running.progress import watching
 
@@ -67,6 +68,7 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
         KeyboardInterrupt: it was interrupted; the message says whether that came too late.
     """
     before = _published(state)
+    remember_costs(state)
     try:
         with Screen(amounts_of_work(spec)) as screen, watching(screen):
             yield cluster_runner(state) or ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)

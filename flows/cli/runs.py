@@ -170,9 +170,9 @@ def _next(run: Run) -> str:
     elif kind in _UNDER_WAY:
         said = f"wait; python -m flows prefect flow-run cancel {run['id']} ends it"
     elif kind == "CRASHED" and run["deployment_id"]:
-        said = f"nothing, where the watch of the stack runs: it resumes by itself; elsewhere {said}"
+        said = f"nothing, if the watch of the stack is running: it resumes automatically; otherwise {said}"
     elif run["state_name"] == "AwaitingRetry":
-        said = "nothing: it resumes by itself, at the time shown on its page"
+        said = "nothing: it resumes automatically, at the time shown on its page"
     elif kind == "SCHEDULED":
         said = "wait for a worker; python -m flows stack status shows whether one is running"
     elif kind == "FAILED" and (run["name"].endswith(": refused") or ": refused " in run["name"]):

@@ -156,8 +156,8 @@ class RunWatch:
         pauses, before, said = pauses_s(), resumed(states), (run.state.message or "it crashed").rstrip(". ")
         if before >= len(pauses):
             msg = (
-                f"{said}. It was tried {before + 1} times, and is given up; check that everything is running, then "
-                "retry it: it resumes where it stopped."
+                f"{said}. The run was tried {before + 1} times, and is given up; check that everything is running, "
+                "then retry it: it resumes where it stopped."
             )
             self._client.set_flow_run_state(run.id, Failed(name=GIVEN_UP, message=msg), force=True)
             yield f"{run.name} ({run.id}) is given up after {before + 1} attempts"

@@ -64,8 +64,8 @@ def back_up(state: Path, place: Path) -> int:
     """
     if not any((state / name).is_dir() for name in _PUBLISHED):
         raise InvalidInput(
-            f"a backup must be of a state folder with releases, discoveries or surveys, got {state}; name another by "
-            "--state."
+            f"a backup must be of a state folder with releases, discoveries or surveys, got {state}; name another "
+            "with --state."
         )
     if place.exists():
         raise InvalidInput(f"a backup must go to a folder that does not exist yet, got {place}; name another.")
@@ -121,7 +121,7 @@ def put_back(place: Path, state: Path) -> None:
         BackupFailed: the backup is incomplete or altered.
     """
     if any((state / name).exists() for name in (*_PUBLISHED, "vault", "stack")):
-        msg = f"a backup must be restored into an empty state folder, got {state}; name another by --state."
+        msg = f"a backup must be restored into an empty state folder, got {state}; name another with --state."
         raise InvalidInput(msg)
     files = require_whole(place)
     make_private_folder(state)

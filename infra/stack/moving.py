@@ -38,7 +38,7 @@ def move_into_stack(stack: Stack, console: Console) -> None:
         return
     if stack.is_set_up and (at_work := next(under_way(state), None)):
         # It may wait for the very servers that are being started.
-        console.print(f"The ledger and history in {state} stay there while {at_work} is under way.")
+        console.print(f"The ledger and history in {state} stay there while {at_work} is in progress.")
         return
     with all_leased(state, "ledger and history are brought into the stack"):
         if has_history(state):

@@ -203,8 +203,8 @@ def _answers(stack: Stack) -> bool:
     except psycopg.OperationalError as error:
         if "password authentication failed" in str(error):
             msg = (
-                f"port {stack.ports['postgres']} must be the stack's PostgreSQL, and another one answers there; stop "
-                f"that, or remove {stack.folder / 'ports.json'} to have the stack take other ports."
+                f"port {stack.ports['postgres']} must be the stack's PostgreSQL, and another one answers there; "
+                f"stop that one, or remove {stack.folder / 'ports.json'} to let the stack choose other ports."
             )
             raise DaemonFailed(msg) from None
         return False

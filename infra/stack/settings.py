@@ -130,7 +130,7 @@ def _kept(place: Path, made: dict[str, Any]) -> dict[str, Any]:
         _write(place, made)
         return made
     except (OSError, ValueError):
-        msg = f"{place} must be readable as the stack wrote it, and is not; bring it back from a backup."
+        msg = f"{place} must be readable as the stack wrote it, and is not; restore it from a backup."
         raise InvalidInput(msg) from None
     return said
 

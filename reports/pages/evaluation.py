@@ -3,16 +3,19 @@
 The pictures are drawn by `reports.plots.plots`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from matplotlib.figure import Figure
 
 from deniable.evaluation.utility import compared_marginals
 from deniable.foundation.domain import Domain
-from reports.plots.plots import Attack, attack_panels, distance_boxes, inference_panel, learning_panels, marginal_panels
+from reports.figures.marginals import DescribedTable, Panel, panels
+from reports.plots.marginal_pictures import draw_marginals
+from reports.plots.plots import Attack, attack_panels, distance_boxes, inference_panel, learning_panels
 from schemas.references import Audience
 from schemas.spec.evaluation import EvaluationFigures, inferred
-from schemas.spec.release_spec import Evaluation
+from schemas.spec.release_spec import Evaluation, ReleaseSpec
 from stores.tracking.step_run import StepRecord
 
 _SUFFIXES = {"released": "", "training": "_training", "baseline": "_baseline"}
@@ -23,9 +26,12 @@ _ATTACKS = {
 }
 """Title of each attack, with what it counts."""
 
+_Shown = TypeVar("_Shown", Domain, Evaluation)
+_kept: dict[str, tuple[EvaluationFigures, Domain | Evaluation, dict[str, Figure]]] = {}
+
 
 def record_evaluation(
-    step: StepRecord, name: str, evaluation: EvaluationFigures, pictures: Mapping[str, Figure]
+    step: StepRecord, name: str, evaluation: EvaluationFigures, pictures: Mapping[str, Figure | str]
 ) -> None:
     """Record an evaluation, all of it internal.
 
@@ -33,29 +39,42 @@ def record_evaluation(
         step: the step that evaluated.
         name: name of the document.
         evaluation: the results.
-        pictures: the pictures, by name.
+        pictures: the pictures, by name, as figures or as the text of SVG files.
     """
     step.figures(evaluation.figures, Audience.INTERNAL)
     step.document(evaluation.model_dump(mode="json"), f"{name}.json", Audience.INTERNAL)
     for title, picture in pictures.items():
-        step.plot(picture, f"{title}.png", Audience.INTERNAL)
+        if isinstance(picture, str):
+            step.drawing(picture, f"{title}.svg", Audience.INTERNAL)
+        else:
+            step.plot(picture, f"{title}.png", Audience.INTERNAL)
 
 
-def utility_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, Figure]:
+def utility_pictures(found: EvaluationFigures, spec: ReleaseSpec) -> dict[str, Figure | str]:
     """Draw the results of the utility evaluation.
 
     Args:
         found: its figures.
-        domain: the release's domain.
+        spec: the release's spec.
 
     Returns:
-        Pictures named `distances`, `learning` and `marginals`.
+        Pictures named `distances` and `learning`, and the SVG file `marginals`.
     """
-    return {**comparison_pictures(found, domain), "marginals": _marginals_picture(found, domain)}
+    return {**comparison_pictures(found, spec.domain), "marginals": draw_marginals(marginals_of(found, spec))}
+
+
+def marginals_of(found: EvaluationFigures, spec: ReleaseSpec) -> list[Panel]:
+    """The distribution of every attribute, in the holdout and in the release."""
+    series, names = found.series, spec.domain.names
+    return panels(
+        DescribedTable.of(spec),
+        [{name: series[f"shares_{table}/{name}"] for name in names} for table in ("holdout", "released")],
+        dict(zip(names, series["tvd_1way"], strict=True)),
+    )
 
 
 def comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, Figure]:
-    """Draw how the tables compare with the holdout.
+    """Draw how the tables compare with the holdout, once for MLflow and for the report.
 
     Args:
         found: figures of the utility evaluation.
@@ -64,6 +83,10 @@ def comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, F
     Returns:
         Pictures named `distances` and `learning`.
     """
+    return _drawn_once(_comparison_pictures, found, domain)
+
+
+def _comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, Figure]:
     series, figures, names = found.series, found.figures, domain.names
     tables = {table: suffix for table, suffix in _SUFFIXES.items() if f"tvd_1way{suffix}" in series}
     orders = compared_marginals(domain.cardinalities)
@@ -99,19 +122,8 @@ def comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, F
     }
 
 
-def _marginals_picture(found: EvaluationFigures, domain: Domain) -> Figure:
-    """The distribution of every attribute, real and released."""
-    series, names = found.series, domain.names
-    return marginal_panels(
-        domain.attributes,
-        {name: series[f"shares_holdout/{name}"] for name in names},
-        {name: series[f"shares_released/{name}"] for name in names},
-        dict(zip(names, series["tvd_1way"], strict=True)),
-    )
-
-
 def risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str, Figure]:
-    """Draw the results of the risk evaluation.
+    """Draw the results of the risk evaluation, once for MLflow and for the report.
 
     Args:
         found: its figures.
@@ -120,6 +132,10 @@ def risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str,
     Returns:
         Pictures named `attacks` and `inference`.
     """
+    return _drawn_once(_risk_pictures, found, evaluation)
+
+
+def _risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str, Figure]:
     figures, series = found.figures, found.series
     return {
         "attacks": attack_panels([_attack(title, series[name], note=note) for name, (title, note) in _ATTACKS.items()]),
@@ -130,6 +146,15 @@ def risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str,
             ]
         ),
     }
+
+
+def _drawn_once(
+    draw: Callable[[EvaluationFigures, _Shown], dict[str, Figure]], found: EvaluationFigures, shown: _Shown
+) -> dict[str, Figure]:
+    """The pictures of some results, which are kept until others of their kind are drawn."""
+    if _kept.get(draw.__name__, (None,))[:2] != (found, shown):
+        _kept[draw.__name__] = (found, shown, draw(found, shown))
+    return dict(_kept[draw.__name__][2])
 
 
 def _attack(name: str, values: Sequence[float], *, note: str = "", guess: float | None = None) -> Attack:

@@ -10,10 +10,10 @@ from typing import Final, Literal, TypeAlias
 from markupsafe import Markup
 
 from reports.figures.decimal_places import digits_of
-from reports.figures.marginals import DescribedTable, Panel, panels
+from reports.figures.marginals import DescribedTable, Panel
 from reports.figures.numbers import count, rounded
 from reports.figures.spending import Spending
-from reports.pages.evaluation import comparison_pictures, risk_pictures
+from reports.pages.evaluation import comparison_pictures, marginals_of, risk_pictures
 from reports.pages.headline_figures import CLASSIFIERS, COMPARED, headline_figures, reach_of
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
 from reports.pages.report_links import Link
@@ -180,14 +180,7 @@ def _pairs(content: ReportContent) -> Pairs | None:
 
 def _panels(content: ReportContent) -> list[Panel]:
     """The distribution of every attribute, in the holdout and in the release; none if none was measured."""
-    series, names = content.utility.series, content.spec.domain.names
-    if not series:
-        return []
-    return panels(
-        DescribedTable.of(content.spec),
-        [{name: series[f"shares_{table}/{name}"] for name in names} for table in ("holdout", "released")],
-        dict(zip(names, series["tvd_1way"], strict=True)),
-    )
+    return marginals_of(content.utility, content.spec) if content.utility.series else []
 
 
 def _pictures(content: ReportContent) -> dict[str, Markup]:
@@ -269,7 +262,11 @@ def _measured_cards(content: ReportContent) -> list[Card]:
             f"{utility[f'accuracy_{classifier}']:.1%}",
             f"{utility[f'accuracy_{classifier}_training']:.1%} from real records",
         ),
-        Card("Copies beyond chance", _points(risk["exact_match_excess"], copies), _copies_in_words(content.risk)),
+        *(
+            [Card("Copies beyond chance", _points(risk["exact_match_excess"], copies), _copies_in_words(content.risk))]
+            if risk
+            else []
+        ),
     ]
 
 

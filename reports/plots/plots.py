@@ -5,7 +5,7 @@ Every function takes plain values and returns a picture. The measurements and th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import floor, log10
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
-from deniable.foundation.domain import Attribute
 from reports.figures.decimal_places import digits_of
 from reports.plots.theme import (
     GRID,
@@ -170,58 +169,6 @@ def _draw_bars(axes: Axes, shares: Mapping[str, float]) -> None:
         axes.annotate(f"{share:.3f}", (share, row), xytext=(4, -3), textcoords="offset points", color=INK, fontsize=9)
     axes.set_yticks(range(len(shares)), [_TABLE_NAMES[table] for table in shares], color=INK)
     axes.set_ylim(max(len(shares), 1) - 0.4, -0.6)
-
-
-def marginal_panels(
-    attributes: Sequence[Attribute],
-    real: Mapping[str, Sequence[float]],
-    released: Mapping[str, Sequence[float]],
-    distances: Mapping[str, float],
-) -> Figure:
-    """The distribution of every attribute, real and released, one panel each.
-
-    Args:
-        attributes: the attributes, for the names of their values.
-        real: by attribute, the shares of its values in the holdout, or of equal runs of values if there are too many.
-        released: the same for the release.
-        distances: by attribute, the total variation distance between the two.
-
-    Returns:
-        The picture.
-    """
-    columns = 4
-    figure = make_figure(_WIDTH, 1.75 * ceil(len(attributes) / columns))
-    figure.set_layout_engine("constrained", hspace=0.09, wspace=0.05)
-    panels = figure.subplots(ceil(len(attributes) / columns), columns, squeeze=False).ravel()
-    for axes in panels[len(attributes) :]:
-        axes.axis("off")
-    for axes, attribute in zip(panels, attributes, strict=False):
-        plain_axes(axes)
-        _draw_marginal(axes, attribute, real[attribute.name], released[attribute.name])
-        set_title(axes, attribute.name)
-        axes.set_title(f"{distances[attribute.name]:.3f}", loc="right", fontsize=9, color=MUTED)
-    return figure
-
-
-def _draw_marginal(axes: Axes, attribute: Attribute, real: Sequence[float], released: Sequence[float]) -> None:
-    """Real shares as a grey area, released shares as a blue line, or as points if there are few values."""
-    places = np.arange(len(real))
-    axes.bar(places, real, width=1.0 if len(real) > _MANY_VALUES else 0.72, color=HOLDOUT, alpha=0.5, linewidth=0)
-    if len(real) > _MANY_VALUES:
-        edges = np.arange(len(real) + 1) - 0.5
-        axes.stairs(released, edges, color=RELEASED, linewidth=1.5, baseline=None)
-    else:
-        axes.scatter(places, released, s=26, color=RELEASED, zorder=3)
-        axes.vlines(places, 0, released, color=RELEASED, linewidth=1.2, zorder=3)
-    axes.set(xlim=(-0.7, len(real) - 0.3), ylim=(0, 1.12 * max(*real, *released, 1e-9)))
-    axes.yaxis.set_major_locator(_two_ticks(max(*real, *released)))
-    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}" if share else "")
-    axes.tick_params(labelsize=7.5)
-    names = [str(value)[:_LABEL_CHARACTERS] for value in attribute.values]
-    if len(names) == len(real) and sum(map(len, names)) + len(names) <= 30:
-        axes.set_xticks(places, names)
-    else:
-        axes.set_xticks([0, len(real) - 1], [names[0], names[-1]])
 
 
 @dataclass(frozen=True)

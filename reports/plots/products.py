@@ -19,20 +19,20 @@ def _graph(made: Products, spec: ReleaseSpec) -> Figure:
     return draw_graph(domain.names, parents_of(weights), domain.target, weights)
 
 
-def _measured(made: Products, spec: ReleaseSpec) -> Figure | None:
+def _measured(made: Products, spec: ReleaseSpec) -> str | None:
     """The pairs of attributes with the strongest dependence; None if no pair was measured."""
     shown = measured_of(made["measured"], DescribedTable.of(spec), weights_of(made["graph"]))
     return draw_ratios(shown.ratios) if shown.ratios else None
 
 
-_PICTURES: Final[Mapping[str, Callable[[Products, ReleaseSpec], Figure | None]]] = {
+_PICTURES: Final[Mapping[str, Callable[[Products, ReleaseSpec], Figure | str | None]]] = {
     "graph": _graph,
     "measured": _measured,
 }
 
 
-def picture_of(name: str, made: Products, spec: ReleaseSpec) -> Figure | None:
-    """Draw one output of a step; None if there is no picture for this kind of output.
+def picture_of(name: str, made: Products, spec: ReleaseSpec) -> Figure | str | None:
+    """Draw one output of a step, as a figure or an SVG file's text; None if this kind of output has no picture.
 
     Args:
         name: name of the output.

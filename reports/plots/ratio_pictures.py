@@ -11,26 +11,22 @@ from typing import Final
 
 import numpy as np
 from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from reports.plots.measured import Ratios
-from reports.plots.theme import BASELINE, PAPER, RELEASED, make_figure, plain_axes, set_title
+from reports.plots.theme import svg_alone
 
 _FULL: Final = 3.0
 """Logarithm to base 2 of the ratio shown in full colour."""
 _LEVELS: Final = 5
-_HEIGHT_IN: Final = 3.4
 
 # Units of a picture on a page; they are pixels if the picture has its full width.
 _TABLE, _TOP, _PAD = 190.0, 16.0, 6.0
 _ROW, _LEAST, _MOST = 13.0, 60.0, 200.0
 _FONT, _LETTER = 9.5, 5.2
 _LONGEST_NAME = 18
-_DOWN, _ACROSS = 20, 30
-"""Numbers of names that fit along the sides of a picture for MLflow."""
+_APART = 90.0
+"""Between two tables whose titles name the attributes."""
 
 Names = Sequence[str]
 
@@ -49,20 +45,28 @@ def pair_svg(
     Returns:
         One `svg` element; some names are left out if there is no room.
     """
+    elements, (width, height) = _side_by_side(tables, titles, names, 3 * _PAD)
+    return Markup('<svg class="ratios" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}">{}</svg>').format(
+        words, width, height, elements
+    )
+
+
+def _side_by_side(
+    tables: Sequence[NDArray[np.float64]], titles: Sequence[str], names: tuple[Names, Names], apart: float
+) -> tuple[Markup, tuple[float, float]]:
+    """The tables with the names of their values, and the width and height of all."""
     rows, columns = ([_short(name) for name in those] for those in names)
     height = min(max(_ROW * len(rows), _LEAST), _MOST)
     left = _LETTER * max(map(len, rows)) + 2 * _PAD
     below = _LETTER * max(map(len, columns)) + 2 * _PAD
     parts = [_row_names(rows, left - _PAD, height)]
     for number, (table, title) in enumerate(zip(tables, titles, strict=True)):
-        x = left + number * (_TABLE + 3 * _PAD)
+        x = left + number * (_TABLE + apart)
         parts.append(Markup('<text class="title" x="{:g}" y="10">{}</text>').format(round(x, 1), title))
         parts.append(_levels(table, x, height))
         parts.append(_column_names(columns, x, _TOP + height + _PAD))
-    width = left + len(tables) * _TABLE + (len(tables) - 1) * 3 * _PAD + _PAD
-    return Markup('<svg class="ratios" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}">{}</svg>').format(
-        words, width, _TOP + height + below, Markup("").join(parts)
-    )
+    width = left + len(tables) * _TABLE + (len(tables) - 1) * apart + _PAD
+    return Markup("").join(parts), (width, _TOP + height + below)
 
 
 def _levels(ratios: NDArray[np.float64], x: float, height: float) -> Markup:
@@ -112,29 +116,15 @@ def _column_names(names: Sequence[str], x: float, y: float) -> Markup:
     )
 
 
-def draw_ratios(tables: Sequence[Ratios]) -> Figure:
-    """Tables below each other, each before and after denoising, with the names of its rows once."""
-    figure = make_figure(10, _HEIGHT_IN * len(tables))
-    colours = LinearSegmentedColormap.from_list("ratios", [BASELINE, PAPER, RELEASED])
-    panels = figure.subplots(len(tables), 2, sharey="row", squeeze=False)
-    for row, table in zip(panels, tables, strict=True):
-        for axes, ratios, name in zip(row, (table.noisy, table.denoised), ("noisy", "denoised"), strict=True):
-            plain_axes(axes)
-            axes.imshow(np.clip(ratios, -_FULL, _FULL), cmap=colours, vmin=-_FULL, vmax=_FULL, aspect="auto")
-            axes.set_xlabel(table.line.names[1])
-            _name_ticks(axes, table.names)
-            set_title(axes, f"{' and '.join(table.line.names)}, {name}")
-        row[0].set_ylabel(table.line.names[0])
-    return figure
-
-
-def _name_ticks(axes: Axes, names: tuple[Names, Names]) -> None:
-    """Write names of values along both axes, as many as are legible."""
-    rows, columns = ([_short(name) for name in those] for those in names)
-    down, across = ceil(len(rows) / _DOWN), ceil(len(columns) / _ACROSS)
-    axes.set_yticks(range(0, len(rows), down), rows[::down])
-    axes.set_xticks(range(0, len(columns), across), columns[::across], rotation=90)
-    axes.tick_params(labelsize=6.5)
+def draw_ratios(tables: Sequence[Ratios]) -> str:
+    """Tables below each other, each before and after denoising, as an SVG file."""
+    parts, width, top = list[Markup](), 0.0, _PAD
+    for table in tables:
+        titles = [f"{' and '.join(table.line.names)}, {which}" for which in ("noisy", "denoised")]
+        elements, (wide, high) = _side_by_side((table.noisy, table.denoised), titles, table.names, _APART)
+        parts.append(Markup('<g transform="translate(0 {:.1f})">{}</g>').format(top, elements))
+        width, top = max(width, wide), top + high + 2 * _PAD
+    return svg_alone(parts, (width, top), "Noisy and denoised tables of two attributes, beside independence.")
 
 
 def _squares(cells: NDArray[np.bool_]) -> str:

@@ -6,9 +6,11 @@ Each thing has the same colour everywhere. The content of a picture does not bel
 import io
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable
 from typing import Final, Literal
 
 import matplotlib as mpl
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -36,6 +38,13 @@ _VARIABLES = {
     GRID: "--grid",
     PAPER: "--paper",
 }
+_ALONE = Markup(
+    "<style>text {{ font: 9.5px system-ui, sans-serif; fill: {}; }} .row {{ text-anchor: end; }} "
+    ".more {{ fill: {}; }} .title {{ font-size: 10.5px; font-weight: 600; fill: {}; }} .fewer {{ fill: {}; }} "
+    ".real {{ fill: {}; opacity: .5; }} "
+    ".released {{ fill: none; stroke: {}; stroke-width: 1.5; vector-effect: non-scaling-stroke; }} "
+    ".ground {{ fill: none; stroke: {}; }} .middle {{ text-anchor: middle; }}</style>"
+).format(MUTED, RELEASED, INK, BASELINE, HOLDOUT, RELEASED, GRID)
 _COLOUR = re.compile("|".join(_VARIABLES))
 _FONTS = re.compile(r"'DejaVu Sans'[^;\"]*")
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -109,6 +118,26 @@ def page_svg(figure: Figure, *, title: str) -> str:
     }
     svg = _FONTS.sub("var(--font)", ET.tostring(root, encoding="unicode"))
     return _COLOUR.sub(lambda match: f"var({_VARIABLES[match.group()]})", svg)
+
+
+def svg_alone(parts: Iterable[Markup], size: tuple[float, float], words: str) -> str:
+    """Parts of a drawing as an SVG file of its own, in the colours of a page.
+
+    Args:
+        parts: elements with the classes of pages (reports/templates/page.css).
+        size: width and height of the drawing, in its own units.
+        words: a description, for readers who cannot see the picture.
+
+    Returns:
+        The file's text; it refers to nothing outside itself.
+    """
+    width, height = size
+    return str(
+        Markup(
+            '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}" '
+            'width="{:.0f}" height="{:.0f}">{}<rect width="100%" height="100%" fill="{}"/>{}</svg>\n'
+        ).format(words, width, height, width, height, _ALONE, PAPER, Markup("").join(parts))
+    )
 
 
 def _local(name: str) -> str:

@@ -55,7 +55,7 @@ class Variable:
     pattern: str | None = None
 
     def completed_by(self, other: "Variable") -> "Variable":
-        """This variable with what another codebook says of it; where both say something, the other counts.
+        """This variable with what another codebook says about it; where both say something, the other counts.
 
         A range completes labels of single values, such as those of special codes.
         """

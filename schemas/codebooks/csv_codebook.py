@@ -132,7 +132,7 @@ def _cells(
     width = max(places.values()) + 1
     for line, fields in enumerate(lines, 2):
         if line > _MOST_LINES:
-            codebook.faults.append(f"a codebook must have at most {_MOST_LINES:,} lines, got more; take some out.")
+            codebook.faults.append(f"a codebook must have at most {_MOST_LINES:,} lines, got more; remove some.")
             return
         if not any(field.strip() for field in fields):
             continue

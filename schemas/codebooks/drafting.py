@@ -15,7 +15,7 @@ from schemas.codebooks.settling import Described, LeftOut, settle
 _WIDEST = 116
 LEFT_OUT = "# Left out:"
 """The line before the variables that a draft does not describe."""
-CAN_BE_PROPOSED = "# Open columns can be described by `python -m flows schema discover`, at a cost of its own."
+CAN_BE_PROPOSED = "# Open columns can be described by `python -m flows schema discover`, at a separate cost."
 """The last line of a draft with open columns."""
 _FUNCTIONS = ("nominal", "ordered", "numeric", "dates", "identifier")
 

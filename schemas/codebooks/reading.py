@@ -46,7 +46,7 @@ _LINE = re.compile(r"(?:\S+, )?(line \d+)\b")
 
 
 def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
-    """Read a codebook that may be in several files; what a later one says of a variable completes the earlier ones.
+    """Read a codebook that may be in several files; what a later one says about a variable completes the earlier ones.
 
     Args:
         paths: the files.
@@ -102,7 +102,7 @@ def _without_quotes(faults: Sequence[str]) -> Iterator[str]:
         places = ", ".join(dict.fromkeys(hidden[:_MOST_SHOWN]))
         yield (
             f"{places}: what is wrong there is not shown, because the file may be the table itself; say where the "
-            "table is by --source PATH."
+            "table is with --source PATH."
         )
 
 
@@ -129,7 +129,7 @@ def _of_text(text: str, form: str | None, path: Path) -> Codebook:
     form = form or _found(text)
     if form is None:
         raise InvalidInput(
-            f"the codebook must be in a format that is known, and that of {path} was not found; name it by --format: "
+            f"the codebook must be in a format that is known, and that of {path} was not found; name it with --format: "
             f"{', '.join(FORMATS)}."
         )
     return _READERS[form](text)

@@ -355,7 +355,7 @@ def _bounds(variable: Variable, entry: Entry) -> tuple[Decimal, Decimal]:
             f"the range of {variable.name} must be two numbers, got {entry.value!r} and {entry.high!r}; correct it."
         )
     if low > high:
-        raise ValueError(f"the range of {variable.name} must go up, got {low} to {high}; turn it round.")
+        raise ValueError(f"the range of {variable.name} must go up, got {low} to {high}; swap its ends.")
     return low, high
 
 

@@ -85,7 +85,7 @@ def outcome_of(policy: Policy | None, figures: Mapping[str, float]) -> Outcome:
     beyond = list(_missed(policy.refuse_beyond, figures, "to be published at all, and is not"))
     if beyond:
         return Outcome(action="refuse", reasons=tuple(beyond))
-    reasons = [*_missed(policy.publish_within, figures, "to be published without asking, and is not")]
+    reasons = [*_missed(policy.publish_within, figures, "to be published without a decision, and is not")]
     reasons += _unmeasured({**policy.refuse_beyond, **policy.publish_within}, figures)
     if policy.always_ask:
         reasons.append("its spec always asks")

@@ -101,11 +101,11 @@ def completed(
     if isinstance(work.spec.get("name"), str):
         work.fill("title", work.spec["name"].replace("_", " ").replace("-", " ").capitalize(), "the name")
     if "max_invalid_share" not in work.spec:
-        work.fill("max_dropped_share", _MOST_DROPPED, "a limit on rows that are left out, for whatever reason")
+        work.fill("max_dropped_share", _MOST_DROPPED, "a limit on rows that are left out, for any reason")
     rows = _rows_at_a_time(domain)
     work.fill("chunk_rows", rows, f"{_CELLS:,} cells in memory, but from {_FEWEST_ROWS:,} to {_MOST_ROWS:,} rows")
     if "split" not in work.spec:
-        work.fill("split", dict(_SHARED), "four fifths to learn from, one fifth to judge by")
+        work.fill("split", dict(_SHARED), "four fifths to learn from, one fifth to evaluate with")
     elif isinstance(work.get("split"), dict) and set(work.get("split")) == {"holdout"}:
         holdout = _probability(work.get("split.holdout"))
         if holdout is not None:

@@ -95,7 +95,9 @@ def inferred(attribute: str) -> str:
     return f"inferred_{re.sub('[^a-z0-9]+', '_', attribute.lower()).strip('_')}"
 
 
-def figure_names(classifiers: Iterable[str], sensitive: Iterable[str]) -> tuple[str, ...]:
+def figure_names(
+    classifiers: Iterable[str], sensitive: Iterable[str], *, only_utility: bool = False
+) -> tuple[str, ...]:
     """List the figures by which a release is evaluated.
 
     The name of a figure ends in that of its table, `_training` or `_baseline`, or the figure is of the release. For
@@ -104,6 +106,7 @@ def figure_names(classifiers: Iterable[str], sensitive: Iterable[str]) -> tuple[
     Args:
         classifiers: names of the classifiers.
         sensitive: names of the attributes that the intruder infers.
+        only_utility: whether utility alone is measured, on a public table; nothing is compared with a baseline then.
 
     Returns:
         The names.
@@ -118,6 +121,8 @@ def figure_names(classifiers: Iterable[str], sensitive: Iterable[str]) -> tuple[
         *(f"agreement_{classifier}{table}" for classifier in classifiers for table in ("", "_baseline")),
         *(f"accuracy_loss_{classifier}" for classifier in classifiers),
     ]
+    if only_utility:
+        return tuple(name for name in utility if not name.endswith("_baseline"))
     risk = [
         *(f"{contrast}{side}" for contrast in _CONTRASTS for side in _SIDES),
         "nearer_to_training",

@@ -58,6 +58,7 @@ KNOWN_FORMATS = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, a folder/ of 
 # Draws compare 64-bit words with multiples of the probabilities' common denominator.
 _LARGEST_DENOMINATOR = 10**12
 _LARGEST_CHUNK = 100_000_000
+_LONGEST_PATH = 1000
 _MOST_TABLES = 1000
 _MOST_LINES = 50
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -331,6 +332,21 @@ class Commutes(Strict):
         return places
 
 
+class PublicComparison(Strict):
+    """A public table with the schema of the confidential one, such as the public-use file of an earlier year.
+
+    Utility is measured on it in place of records that are held out, so that a release can learn from all records. It
+    costs nothing: no confidential record is read for it.
+
+    Attributes:
+        file: the file, relative to the spec's folder. Anyone may read it; it is not the source.
+        sha256: its digest, which records state; another file is refused.
+    """
+
+    file: Annotated[str, Field(min_length=1, max_length=_LONGEST_PATH, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
 class Evaluation(Strict):
     """How the release is evaluated.
 
@@ -342,6 +358,7 @@ class Evaluation(Strict):
         sensitive: attributes that an intruder infers, one at a time.
         known: attributes from which the intruder infers them; with none, the most common value is guessed.
         commutes: places between which distances are compared, for tables of commuters.
+        public: a public table that utility is measured on; only if no record is held out.
     """
 
     target: Line | None = Field(default=None, validate_default=True)
@@ -352,6 +369,7 @@ class Evaluation(Strict):
     sensitive: Names
     # Omitted from all written forms if the spec leaves it out.
     commutes: Commutes | None = Field(default=None, exclude_if=lambda commutes: commutes is None)
+    public: PublicComparison | None = Field(default=None, exclude_if=lambda public: public is None)
 
     @field_validator("target")
     @classmethod
@@ -479,6 +497,17 @@ class ReleaseSpec(Strict):
             )
         return synthesis
 
+    @field_validator("evaluation")
+    @classmethod
+    def _is_on_one_table(cls, evaluation: Evaluation, info: ValidationInfo) -> Evaluation:
+        split = info.data.get("split")
+        if evaluation.public is not None and split is not None and split.holdout > 0:
+            raise ValueError(
+                "must have no public table if records are held out to be compared with; leave out public, or set "
+                "split.holdout to 0"
+            )
+        return evaluation
+
     @field_validator("thresholds")
     @classmethod
     def _are_about_figures(cls, thresholds: dict[str, float], info: ValidationInfo) -> dict[str, float]:
@@ -563,6 +592,11 @@ class ReleaseSpec(Strict):
         return self.split.holdout > 0
 
     @property
+    def is_compared_publicly(self) -> bool:
+        """Whether utility is measured on a public table instead; risk is not measured then."""
+        return self.evaluation.public is not None
+
+    @property
     def schema(self) -> "DataFrameSchema":  # type: ignore[override]
         """The description of the table."""
         return load_schema(self.dataset, self.folder)
@@ -610,16 +644,18 @@ def _require_unit(person: Person | None, named: str | None, own: str, relation: 
 
 
 def _measures_nothing(info: ValidationInfo) -> bool:
-    """Whether a spec holds no records out, so that no figure exists."""
-    split = info.data.get("split")
-    return split is not None and split.holdout == 0
+    """Whether a spec holds no records out and names no public table, so that no figure exists."""
+    split, evaluation = info.data.get("split"), info.data.get("evaluation")
+    return split is not None and split.holdout == 0 and (evaluation is None or evaluation.public is None)
 
 
 def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) -> None:
     """Refuse thresholds without a figure of the evaluation."""
     evaluation = info.data.get("evaluation")
     if evaluation is not None:
-        unknown = unknown_thresholds(thresholds, figure_names(evaluation.classifiers, evaluation.sensitive))
+        is_public = evaluation.public is not None
+        names = figure_names(evaluation.classifiers, () if is_public else evaluation.sensitive, only_utility=is_public)
+        unknown = unknown_thresholds(thresholds, names)
         if unknown:
             raise ValueError("; ".join(unknown))
 

@@ -48,8 +48,8 @@ def keys_to_trust(state: Path, keys: Path | None = None) -> TrustedKeys:
     trusted = read_trusted_keys(place)
     if trusted is None:
         raise InvalidInput(
-            f"the keys that are trusted must be given, and there are none at {place}; name the agency's trust file by "
-            f"--keys or by {TRUSTED_KEYS_VARIABLE}."
+            f"the keys that are trusted must be given, and there are none at {place}; name the agency's trust file "
+            f"with --keys or in {TRUSTED_KEYS_VARIABLE}."
         )
     return trusted
 

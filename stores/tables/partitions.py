@@ -192,7 +192,7 @@ def _parts(system: fs.FileSystem, place: str, name: str, paths: Iterable[str]) -
     if not files or any(not inside.endswith(PARQUET_SUFFIXES) for inside in files.values()):
         raise InvalidInput(
             f"the source {name} must hold Parquet files and nothing else, and "
-            f"{'holds others too' if files else 'holds none'}; give the folder or the prefix that contains them."
+            f"{'also holds others' if files else 'holds none'}; give the folder or the prefix that contains them."
         )
     return [
         ParquetPart(system, path, f"{name.rstrip('/')}/{_without_values(inside)}, file {number}", _columns_of(inside))

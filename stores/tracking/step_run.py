@@ -150,6 +150,14 @@ class StepRecord:
             figure.set_layout_engine(None)
         self._made(file_name, audience, figure.savefig)
 
+    def drawing(self, svg: str, file_name: str, audience: Audience) -> None:
+        """Record a picture that is the text of an SVG file, in the folder of its audience.
+
+        Raises:
+            Refused: the picture is restricted.
+        """
+        self._made(file_name, audience, lambda path: path.write_text(svg, encoding="utf-8"))
+
     def document(self, value: Any, file_name: str, audience: Audience) -> None:
         """Record a JSON document in the folder of its audience; values without a JSON type are written as text.
 

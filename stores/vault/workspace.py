@@ -2,7 +2,7 @@
 
 Everything is under one state folder, mode 0700:
 
-    cache/                  downloads that anyone may read
+    cache/                  downloads that anyone may read, and costs that follow from specs and schemas
     vault/RELEASE/          restricted: key, snapshot, codes, parts, candidates, error details
     shelf/RELEASE/          internal: the report and the codes that await publication; its folder public/ contains
                             learnt files that may be published

@@ -5,12 +5,12 @@ left out. That a file is public is the release engineer's word; that it is not t
 neither the same file, nor the same records in another encoding or order. Nothing but a refusal follows from that.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -118,6 +118,68 @@ def counted_publicly(
             "its valid rows are the same; name a file that anyone may read, or a learner that pays for its choices."
         )
     return tally
+
+
+def require_public_table(spec: ReleaseSpec) -> None:
+    """Refuse a table to compare with that is missing, is another than the spec states, or is the source.
+
+    Args:
+        spec: the release; one without such a table passes.
+
+    Raises:
+        InvalidInput: there is no such file, or it has another digest.
+        Refused: it is the confidential source.
+    """
+    public = spec.evaluation.public
+    if public is None:
+        return
+    digest = digest_of(spec, spec.folder / public.file)
+    if digest != public.sha256:
+        raise InvalidInput(
+            f"the public table {public.file} must have the SHA-256 {public.sha256}, got {digest}; find out which of "
+            "the two is right, and correct evaluation.public."
+        )
+
+
+def public_codes(spec: ReleaseSpec, cache: Path) -> list[Codes]:
+    """Codes of the valid rows of the public table that a release is compared with.
+
+    Args:
+        spec: the release, which names the table.
+        cache: folder for downloads.
+
+    Raises:
+        InvalidInput: the file is missing, or has another digest.
+        Refused: it is the confidential source or a copy of it, or has no valid row.
+    """
+    require_public_table(spec)
+    if spec.evaluation.public is None:
+        return []
+    return counted_publicly(spec, spec.folder / spec.evaluation.public.file, _Rows, cache).chunks
+
+
+class _Rows:
+    """A tally that keeps the rows themselves, which are public."""
+
+    def __init__(self) -> None:
+        self.chunks: list[Codes] = []
+
+    def add(self, codes: Codes) -> None:
+        """Keep more rows."""
+        self.chunks.append(codes)
+
+    def merge(self, other: "_Rows") -> None:
+        """Keep the rows of another."""
+        self.chunks += other.chunks
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The rows by the number of their chunk."""
+        return {str(number): codes for number, codes in enumerate(self.chunks)}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take rows that were stored."""
+        self.chunks = list(arrays.values())
 
 
 @dataclass

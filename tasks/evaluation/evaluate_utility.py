@@ -19,9 +19,11 @@ from deniable.evaluation.utility import (
     distinguishing_game,
     mean_distance_error,
     predictions,
+    sample_rows,
     total_variation,
 )
 from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import InvalidInput
 from reports.pages.evaluation import record_evaluation, utility_pictures
 from reports.plots.commutes import FLOWS, series_of_commutes
 from reports.plots.pairs import pair_errors, series_of_pair, shares_of_pair, worst_pairs
@@ -30,6 +32,7 @@ from schemas.spec.evaluation import NOT_MEASURED, EvaluationFigures, error_of, j
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
+from tasks.data.public_rows import public_codes
 from tasks.running.sampling import sample_codes, training_parts
 from tasks.running.step import as_task
 
@@ -50,6 +53,9 @@ TREES, SHARE = 50, 0.5
 The conclusions are those of 100 trees that learn from all, for a third of the time: `python -m benchmarks.evaluation`.
 """
 
+_FEWEST_PUBLIC = 20
+"""The fewest rows of a public table that are compared with, halved."""
+
 FEWEST_TOLD = 2
 """The fewest records of each table that the distinguishing game needs; with fewer its figure is left out."""
 
@@ -60,7 +66,8 @@ def evaluate_utility(
     """Compare the release with the holdout: marginals, classifiers, the distinguishing game.
 
     As benchmarks, real training records and a product of marginals are compared with it as well, the same number of
-    each. If no record is held out, nothing is measured.
+    each. If no record is held out, a public table takes their place, if the spec names one: one half of it, chosen at
+    random, that of the holdout, the other half that of the training records. Without one, nothing is measured.
 
     Args:
         workspace: the release.
@@ -72,7 +79,8 @@ def evaluate_utility(
         The figures; internal, for they are measured on real records without noise.
     """
     spec = workspace.spec
-    domain = spec.domain
+    if spec.is_compared_publicly:
+        return _on_public_table(workspace, released)
     if not spec.is_evaluated:
         with recorded_step(workspace, "evaluate_utility", inputs=[released]) as step:
             record_evaluation(step, "utility", NOT_MEASURED, {})
@@ -86,32 +94,67 @@ def evaluate_utility(
             if source
         }
         holdout = sample_codes(workspace, "evaluate_utility", [parts["holdout"]], MAX_COMPARED)
-        factories = _classifiers(workspace, released)
-        rows = spec.evaluation.train_rows
-        compared = _first(tables, min(map(len, tables.values())))
-        shown, fewer = _first(compared, rows), holdout[:rows]
-        figures, series = _marginals(compared, holdout, domain)
-        figures |= {
-            f"distinguished{_about(name)}": distinguishing_game(factories["forest"], fewer, table)
-            for name, table in shown.items()
-            if min(len(fewer), len(table)) >= FEWEST_TOLD
-        }
-        chosen: dict[str, ClassifierFactory] = {name: factories[name] for name in spec.evaluation.classifiers}
-        learnt, errors = _learning(shown, fewer, domain.index(domain.target or ""), chosen)
-        figures |= learnt
-        told = 2 * (min(len(fewer), *map(len, shown.values())) // 2)
-        errors |= {
-            name: _share_error(value, told) for name, value in figures.items() if name.startswith("distinguished")
-        }
-        series |= _worst_tables({"released": compared["released"], "holdout": holdout}, domain, series)
-        series |= _commutes({"released": compared["released"], "real": compared["training"]}, spec)
-        series |= {error_of(name): (error,) for name, error in errors.items()}
-        found = EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
-        record_evaluation(step, "utility", found, utility_pictures(found, domain))
+        found = _compared(workspace, released, tables, holdout)
+        record_evaluation(step, "utility", found, utility_pictures(found, spec))
     return found
 
 
 evaluate_utility_task = as_task(evaluate_utility)
+
+
+def _on_public_table(workspace: Workspace, released: Reference) -> EvaluationFigures:
+    """Compare the release with a public table; no confidential record is read."""
+    spec = workspace.spec
+    public = spec.evaluation.public
+    if public is None:
+        raise AssertionError
+    with recorded_step(workspace, "evaluate_utility", inputs=[released]) as step:
+        rows = public_codes(spec, workspace.state / "cache")
+        step.parameters(public_table=public.file, public_table_sha256=public.sha256)
+        words = workspace.key().stream(
+            step="evaluate_utility",
+            mechanism="sample public records",
+            inputs=public.sha256,
+            parameters={"size": 2 * MAX_COMPARED},
+        )
+        real = sample_rows(rows, words, 2 * MAX_COMPARED)
+        if len(real) < _FEWEST_PUBLIC:
+            raise InvalidInput(
+                f"the public table {public.file} must have at least {_FEWEST_PUBLIC} valid rows, to be compared with, "
+                f"got {len(real)}; name another, or leave out evaluation.public."
+            )
+        half = len(real) // 2
+        tables = {
+            "released": sample_codes(workspace, "evaluate_utility", [released], MAX_COMPARED),
+            "training": real[:half],
+        }
+        found = _compared(workspace, released, tables, real[half:])
+        record_evaluation(step, "utility", found, utility_pictures(found, spec))
+    return found
+
+
+def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout: Codes) -> EvaluationFigures:
+    """Measure all figures of the tables on the holdout."""
+    spec = workspace.spec
+    domain, rows = spec.domain, spec.evaluation.train_rows
+    factories = _classifiers(workspace, released)
+    compared = _first(tables, min(map(len, tables.values())))
+    shown, fewer = _first(compared, rows), holdout[:rows]
+    figures, series = _marginals(compared, holdout, domain)
+    figures |= {
+        f"distinguished{_about(name)}": distinguishing_game(factories["forest"], fewer, table)
+        for name, table in shown.items()
+        if min(len(fewer), len(table)) >= FEWEST_TOLD
+    }
+    chosen: dict[str, ClassifierFactory] = {name: factories[name] for name in spec.evaluation.classifiers}
+    learnt, errors = _learning(shown, fewer, domain.index(domain.target or ""), chosen)
+    figures |= learnt
+    told = 2 * (min(len(fewer), *map(len, shown.values())) // 2)
+    errors |= {name: _share_error(value, told) for name, value in figures.items() if name.startswith("distinguished")}
+    series |= _worst_tables({"released": compared["released"], "holdout": holdout}, domain, series)
+    series |= _commutes({"released": compared["released"], "real": compared["training"]}, spec)
+    series |= {error_of(name): (error,) for name, error in errors.items()}
+    return EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
 
 
 class Forest:

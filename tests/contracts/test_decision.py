@@ -42,8 +42,8 @@ def test_figures_within_publish_figures_beyond_refuse_and_all_between_is_held(
 def test_the_reasons_name_figures_and_bounds_and_not_what_was_measured() -> None:
     policy = Policy(**DECIDE, publish_within=WITHIN, refuse_beyond=BEYOND)
     assert outcome_of(policy, {**GOOD, "tvd_2way": 0.3125, "accuracy_tree": 0.4375}).reasons == (
-        "tvd_2way must be at most 0.1 to be published without asking, and is not",
-        "accuracy_tree must be at least 0.6 to be published without asking, and is not",
+        "tvd_2way must be at most 0.1 to be published without a decision, and is not",
+        "accuracy_tree must be at least 0.6 to be published without a decision, and is not",
     )
     (reason,) = outcome_of(policy, {**GOOD, "exact_match_excess": 0.4375}).reasons
     assert reason == "exact_match_excess must be at most 0.2 to be published at all, and is not"

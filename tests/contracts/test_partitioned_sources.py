@@ -99,7 +99,7 @@ def test_the_spec_and_the_environment_can_name_them(
     ("content", "said"),
     [
         ({}, "and holds none"),
-        ({"people.csv": b"a,b\n"}, "and holds others too"),
+        ({"people.csv": b"a,b\n"}, "and also holds others"),
         ({"a.parquet": b"PAR1"}, "must be a complete Parquet file"),
     ],
     ids=["empty", "another format", "cut off"],

@@ -332,7 +332,7 @@ def test_the_environment_says_where_a_file_is_before_the_spec_does(
         ("", "the environment variable PEOPLE must give the location of the source"),
         ("absent.csv", "must be a file, and absent.csv does not exist"),
         ("people.xlsx", "must be a file that ends in .csv, .csv.gz, .parquet, .pq, a folder/ of .* got people.xlsx"),
-        ("./", "must hold Parquet files and nothing else, and holds others too"),
+        ("./", "must hold Parquet files and nothing else, and also holds others"),
     ],
 )
 def test_a_file_that_is_not_there_is_refused(

@@ -22,6 +22,9 @@ def found(name: str, text: str) -> list[Fault]:
         ("deniable/record/record.schema.json", '{\n  "description": "what was asked of it"\n}\n', 2),
         ("Makefile", ".PHONY: x\nx: y ## make what was asked for\n", 2),
         ("docs/page.md", "It is the the same.\n", 1),
+        ("docs/page.md", "# Title\n\nIt is drawn. Of each\nrecord it is noted what it is for.\n", 3),
+        ("docs/page.md", "What a table says of pairs.\n", 1),
+        ("flows/x.py", '"""Runs."""\n\nMESSAGE = "name another by --state."\n', 3),
     ],
 )
 def test_what_the_house_does_not_write_is_found_with_its_line(name: str, text: str, line: int) -> None:
@@ -39,6 +42,7 @@ def test_what_the_house_does_not_write_is_found_with_its_line(name: str, text: s
             'said = {"told": 1}["asked"]\n\n\ndef f(asked):\n    """Runs.\n\n    Args:\n        asked: x.\n    """\n',
         ),
         ("docs/page.md", "## The price\n\nThe price is stated.\n"),
+        ("docs/page.md", "The mean of each record, and of every table.\n"),
     ],
 )
 def test_code_formulas_and_names_are_let_be(name: str, text: str) -> None:

@@ -1,4 +1,5 @@
-"""A codebook of 80 variables in the form of AHRQ becomes a schema that a table fits, and a release that is planned."""
+"""A codebook of 80 variables in AHRQ's codebook form becomes a schema that a table fits, and a release that is "
+"planned."""
 
 from pathlib import Path
 

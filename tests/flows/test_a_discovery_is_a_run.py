@@ -20,6 +20,7 @@ from deniable.discovery.plan import DiscoveryPlan, asked
 from deniable.foundation.errors import Refused
 from deniable.verification.discovery import DOCUMENT
 from deniable.verification.release import RECORD
+from flows import entrypoints
 from flows.__main__ import main
 from flows.survey import survey
 from infra.stack.backup import back_up, put_back, require_consistent
@@ -236,3 +237,13 @@ def test_another_charge_for_a_discovery_is_named(
     said = capsys.readouterr().out
     assert "FAILED  the discovery was charged only what the record shows" in said
     assert "charges it for step discover" in said
+
+
+def test_the_audit_of_everything_audits_discoveries(made: Made, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DENIABLE_STATE", str(state))
+    message = "1 of 1 releases and discoveries are as they were when their records were signed"
+    assert entrypoints.audit(return_state=True).message == message
+    (made.folder / DOCUMENT).write_text("{}")
+    ended = entrypoints.audit(return_state=True)
+    assert ended.is_failed()
+    assert made.discovery in str(ended.message)

@@ -14,19 +14,30 @@ import pytest
 from stores.vault.pending_approval import HeldNote
 from stores.vault.workspace import file_digest
 from tests.flows.command import environment, run
+from tests.flows.looked_at import LookedAt
 from tests.small_release import write_small_release
 
 # Each of these takes about a second, or several, before it does anything.
 HEAVY = {"prefect", "mlflow", "pandas", "scipy", "numba", "sklearn", "matplotlib", "pyarrow", "distributed"}
 RELEASE = "small-20261122T110111Z"
+# Parts of libraries that a command may need otherwise.
+PARTS = {"dp_accounting", "scipy.stats", "scipy.special", "scipy.fft", "mlflow.genai", "prefect.server", "requests"}
 WATCHED = """
 import json, sys
-started = []
-sys.addaudithook(lambda event, given: started.append(str(given[0])) if event in ("subprocess.Popen", "os.exec") else 0)
+started, opened = [], []
+
+def note(event, given):
+    if event in ("subprocess.Popen", "os.exec"):
+        started.append(str(given[0]))
+    elif event == "open" and isinstance(given[0], str) and not given[0].startswith((sys.prefix, sys.base_prefix)):
+        opened.extend([] if given[0].endswith((".py", ".pyc")) else [given[0]])
+
+sys.addaudithook(note)
 from flows.__main__ import main
 status = main(sys.argv[1:])
 loaded = sorted({name.partition(".")[0] for name in sys.modules})
-print(json.dumps({"status": status, "loaded": loaded, "modules": len(sys.modules), "started": started}))
+seen = {"modules": len(sys.modules), "all": sorted(sys.modules), "opened": opened}
+print(json.dumps({"status": status, "loaded": loaded, "started": started} | seen))
 """
 
 
@@ -95,9 +106,14 @@ def state(tmp_path: Path) -> Path:
 
 
 def watched(state: Path, home: Path, *arguments: str, **variables: str) -> dict[str, object]:
-    """Run a command: how it ended, what it has imported, and the processes that it has started."""
+    """Run a command: how it ended, what it has imported and opened, and the processes that it has started."""
+    return watched_code(WATCHED, home, *arguments, "--state", str(state), **variables)
+
+
+def watched_code(code: str, home: Path, *arguments: str, **variables: str) -> dict[str, object]:
+    """Run a command as `watched` does, whatever it is imported from."""
     done = subprocess.run(
-        [sys.executable, "-c", WATCHED, *arguments, "--state", str(state)],
+        [sys.executable, "-c", code, *arguments],
         env={**environment(home), "PYTHONPATH": os.pathsep.join(sys.path), **variables},
         cwd=home,
         capture_output=True,
@@ -111,26 +127,33 @@ def watched(state: Path, home: Path, *arguments: str, **variables: str) -> dict[
 
 
 @pytest.mark.parametrize(
-    ("arguments", "needs", "modules"),
+    ("arguments", "needs", "parts", "modules", "opened"),
     [
-        (["held"], set(), 600),
-        (["ledger", "show"], set(), 950),
-        (["keys", "show"], set(), 700),
-        (["find"], {"mlflow", "pandas", "pyarrow", "scipy"}, 2700),
-        # Schemas are pandera's, and the cost is dp-accounting's.
-        (["plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, 2500),
+        (["held"], set(), set(), 560, 10),
+        (["ledger", "show"], set(), set(), 900, 40),
+        (["keys", "show"], set(), set(), 650, 10),
+        (["find"], {"mlflow", "pandas", "pyarrow", "scipy"}, {"mlflow.genai", "requests"}, 2550, 40),
+        # Schemas are pandera's; numba opens a folder for each function that it would compile.
+        (["plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1600, 170),
     ],
 )
-def test_a_question_needs_no_server_and_few_libraries(
-    arguments: list[str], needs: set[str], modules: int, state: Path, tmp_path: Path
+def test_a_question_needs_no_server_few_libraries_and_few_files(
+    arguments: list[str], needs: set[str], parts: set[str], modules: int, opened: int, state: Path, tmp_path: Path
 ) -> None:
     spec = write_small_release(tmp_path / "release")
-    said = watched(state, tmp_path, *(str(spec) if word == "spec" else word for word in arguments))
+    asked = [str(spec) if word == "spec" else word for word in arguments]
+    if arguments[0] == "plan":
+        # What a plan costs is worked out once, by dp-accounting.
+        first = watched(state, tmp_path, *asked)
+        assert "dp_accounting" in first["loaded"]  # type: ignore[operator]
+    said = watched(state, tmp_path, *asked)
     # MLflow asks the system for its name.
     assert set(said["started"]) <= {"uname"}  # type: ignore[call-overload]
     assert HEAVY.intersection(said["loaded"]) <= needs  # type: ignore[arg-type]
+    assert PARTS.intersection(said["all"]) <= parts  # type: ignore[arg-type]
     # A library that is imported for one of its functions shows here first.
     assert said["modules"] <= modules  # type: ignore[operator]
+    assert len(said["opened"]) <= opened  # type: ignore[arg-type]
 
 
 def test_a_decision_needs_neither_prefect_nor_mlflow(
@@ -182,3 +205,21 @@ def test_the_search_finds_what_it_is_for(state: Path, tmp_path: Path) -> None:
     said = json.loads(done.stdout)
     assert "prefect" in said["loaded"]  # type: ignore[operator]
     assert said["started"] == ["true"]
+    for part in sorted(PARTS):
+        code = WATCHED.replace("from flows.__main__ import main", f"import {part}; open('/dev/null')")
+        said = watched_code(code.replace("main(sys.argv[1:])", "0"), tmp_path)
+        assert part in said["all"]  # type: ignore[operator]
+        assert "/dev/null" in said["opened"]  # type: ignore[operator]
+
+
+def test_verification_needs_numpy_and_arrow_alone(tmp_path: Path, looked_at: LookedAt) -> None:
+    """Verification of a published folder: no library that makes a release, and no pandas, which Arrow would import."""
+    code = WATCHED.replace("flows.__main__", "deniable.__main__")
+    keys = looked_at.state / "keys" / "trusted.json"
+    said = watched_code(code, tmp_path, "verify", str(looked_at.release), "--keys", str(keys))
+    assert said["status"] == 0
+    assert HEAVY.intersection(said["loaded"]) == {"pyarrow"}  # type: ignore[arg-type]
+    assert {*PARTS, "sqlalchemy", "pydantic"}.intersection(said["all"]) == set()  # type: ignore[arg-type]
+    assert said["modules"] <= 460  # type: ignore[operator]
+    # Each file of the folder is read, and little else.
+    assert len(said["opened"]) <= 40  # type: ignore[arg-type]

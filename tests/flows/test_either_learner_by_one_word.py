@@ -88,7 +88,7 @@ def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(state: Path, 
     runs = client.search_runs(
         [parent.info.experiment_id], f"tags.`mlflow.parentRunId` = '{released.workspace.mlflow_run_id}'"
     )
-    found: dict[str, list[bytes]] = {"measured.json": [], "measured.png": []}
+    found: dict[str, list[bytes]] = {"measured.json": [], "measured.svg": []}
     for run in runs:
         (tmp_path / run.info.run_id).mkdir()
         for item in client.list_artifacts(run.info.run_id, "public"):
@@ -99,8 +99,8 @@ def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(state: Path, 
     # The learner's step keeps it, and so does publication.
     assert len(found["measured.json"]) == 2
     assert {json.dumps(json.loads(text)) for text in found["measured.json"]} == {(folder / "measured.json").read_text()}
-    [drawn] = found["measured.png"]
-    assert drawn.startswith(b"\x89PNG")
+    [drawn] = found["measured.svg"]
+    assert drawn.startswith(b"<svg ")
     measured = json.loads((folder / "measured.json").read_text())
     assert {table["reason"] for table in measured["tables"]} >= {"one-way", "tree", "target"}
     assert set(measured["order"]) == {"age", "sex", "school", "employed"}

@@ -64,7 +64,7 @@ def test_the_key_that_signs_is_replaced(state: Path, capsys: pytest.CaptureFixtu
     assert command(state, "rotate", "--years", "1") == DONE
     old, new = trusted_keys(state)
     assert capsys.readouterr().out == (
-        f"{old.keyid} signs no longer; its private key is gone.\n"
+        f"{old.keyid} no longer signs; its private key is gone.\n"
         f"{new.keyid} signs from now on, until {new.valid_until}. "
         "Give auditors the new trust file: python -m flows keys export FILE.\n"
     )
@@ -167,7 +167,8 @@ def test_auditors_are_handed_the_public_halves_alone(
     file = tmp_path / "for-auditors.json"
     assert command(state, "export", str(file)) == DONE
     assert (
-        capsys.readouterr().out == f"2 keys are in {file}; give it to auditors by another channel than the releases.\n"
+        capsys.readouterr().out == f"2 keys are in {file}; give it to auditors by a channel other than that of the "
+        "releases.\n"
     )
     assert TrustedKeys.from_text(file.read_text()) == trusted_keys(state)
     assert file.read_bytes() == trusted_keys_place(state).read_bytes()

@@ -49,7 +49,7 @@ def test_a_period_has_a_delta_of_its_own_where_one_is_given(state: Path) -> None
 
 @pytest.mark.parametrize("line", ["--per year", "--period-epsilon 1", "--period-delta 1e-6"])
 def test_half_a_period_is_refused(state: Path, line: str) -> None:
-    with pytest.raises(InvalidInput, match="must be given by --per and --period-epsilon"):
+    with pytest.raises(InvalidInput, match="must be given with --per and --period-epsilon"):
         command(state, f"policy people --epsilon 3 --delta 1e-5 {line}")
 
 

@@ -19,7 +19,7 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.privacy.loss import DiscreteLaplaceEvent, Guarantee
 from reports.plots.theme import make_figure
 from schemas.references import Audience, Reference
-from schemas.spec.flow_steps import flow_steps
+from schemas.spec.flow_steps import DISCOVERY_STEPS, flow_steps
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import load_spec
 from stores.servers.ui_links import TRAINING_PAGES
@@ -114,7 +114,9 @@ def test_every_step_there_is_has_its_description(tmp_path: Path) -> None:
     assert sum("recorded_step(" in text for text in texts) == sum(bool(names) for names in named)
     spec = load_spec(write_small_release(tmp_path, people=[]))
     planned = {step.task for step in planned_steps(spec)}
-    assert flow_steps(spec).keys() == planned | {name for names in named for name in names}
+    steps = planned | {name for names in named for name in names}
+    assert flow_steps(spec).keys() == steps - DISCOVERY_STEPS.keys()
+    assert DISCOVERY_STEPS.keys() <= steps
 
 
 def test_totals_stand_in_the_run_of_the_release_and_infinite_ones_above_all_others(

@@ -46,6 +46,7 @@ KINDS = {
     "mlflow's database": "mlflow/mlflow.db",
     "mlflow's copy of the record": "mlflow/artifacts/**/internal/record.dsse.json",
     "mlflow's pictures": "mlflow/artifacts/**/*.png",
+    "mlflow's drawings": "mlflow/artifacts/**/*.svg",
     "prefect's database": "prefect/prefect.db",
     "prefect's log": "prefect/server.log",
     "the ledger": "ledger/ledger.db",

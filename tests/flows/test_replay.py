@@ -330,7 +330,7 @@ def test_a_change_of_the_accounting_is_caught_where_it_is_worked_out(
     monkeypatch.setattr("tasks.data.account.accounts_of", cheaper)
     replayed = differs(elsewhere)
     assert replayed.first is not None
-    assert (replayed.first.step, replayed.first.said) == ("account", "it worked out another cost")
+    assert (replayed.first.step, replayed.first.said) == ("account", "it computed a different cost")
     assert {finding.step for finding in replayed.findings if finding.contradicts} == {"account", "publish"}
 
 
@@ -384,7 +384,7 @@ def test_the_custodian_is_asked_for_the_key_and_none_of_it_stays(
         assert replay(released.workspace.release_id, state).same
         monkeypatch.delenv("AGENCY_KEY")
         monkeypatch.setattr("stores.vault.custody._block_name", lambda _: "no-such-block")
-        with pytest.raises(InvalidInput, match=r"and (is|does) not.* kept elsewhere by --key FILE"):
+        with pytest.raises(InvalidInput, match=r"and (is|does) not.* kept elsewhere, give it with --key FILE"):
             replay(released.workspace.release_id, state)
 
 
@@ -392,7 +392,7 @@ def test_what_must_not_be_trusted_is_not_run(elsewhere: Elsewhere, tmp_path: Pat
     new_key(tmp_path / "others", owner="Somebody else")
     with pytest.raises(SignatureBroken, match="signed by a known key"):
         elsewhere.replay(keys=tmp_path / "others" / "keys" / "trusted.json")
-    with pytest.raises(InvalidInput, match="name the agency's trust file by --keys"):
+    with pytest.raises(InvalidInput, match="name the agency's trust file with --keys"):
         elsewhere.replay(keys=None)
     table = elsewhere.folder / "synthetic.csv"
     table.write_bytes(table.read_bytes().replace(b"yes", b"no ", 1))
@@ -401,9 +401,9 @@ def test_what_must_not_be_trusted_is_not_run(elsewhere: Elsewhere, tmp_path: Pat
 
 
 def test_what_is_not_there_is_asked_for(elsewhere: Elsewhere, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="give it by --snapshot FILE"):
+    with pytest.raises(InvalidInput, match="give it with --snapshot FILE"):
         elsewhere.replay(snapshot=None)
-    with pytest.raises(InvalidInput, match="kept elsewhere by --key FILE"):
+    with pytest.raises(InvalidInput, match="kept elsewhere, give it with --key FILE"):
         elsewhere.replay(key_file=None)
     with apart(elsewhere.state), pytest.raises(InvalidInput, match="must be published in"):
         replay("no-such-release", elsewhere.state)

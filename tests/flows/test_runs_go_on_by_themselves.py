@@ -106,7 +106,7 @@ def test_a_run_that_crashed_is_gone_on_with_after_longer_and_longer_pauses_and_t
     watch.look()
     state = states_of(client, run)[-1]
     assert (state.type, state.name) == (StateType.FAILED, GIVEN_UP)
-    assert "MLflow is down. It was tried 3 times, and is given up" in str(state.message)
+    assert "MLflow is down. The run was tried 3 times, and is given up" in str(state.message)
     assert len(states_of(client, run)) == 14
 
     # A person who retries it has it tried as often again.

@@ -64,7 +64,7 @@ def test_column_names_of_the_table_are_compared_and_no_others_are_printed(folder
     (folder / "people.csv").write_text(TABLE.replace("school", "School", 1))
     status, said, _ = draft(folder, "--check-header")
     assert status == 0
-    assert "Of people.csv only the column names were read; 3 of 4 are in it." in said
+    assert "Only the column names of people.csv were read; 3 of 4 are in it." in said
     assert "  school: not a column of the table; it has School" in said
     assert "  not in the codebook, and never read: 1 column of the table" in said
     assert "Secret" not in said

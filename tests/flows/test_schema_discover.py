@@ -100,7 +100,7 @@ def test_a_plan_states_cost_and_thresholds_and_reads_and_charges_nothing(
     (folder / "people.csv").unlink()
     status, said = told(folder, *ASK, "--plan", capsys=capsys)
     assert status == 0
-    assert "epsilon 2, delta 1e-6 in all" in said
+    assert "epsilon 2, delta 1e-6 in total" in said
     assert f"noise of scale 1 come to {PLAN.threshold} or more" in said
     assert "left now: people, lifetime: epsilon 0 of 4" in said
     assert "the release of people costs epsilon 0.99" in said

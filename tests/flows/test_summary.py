@@ -48,13 +48,13 @@ def _reference(path: str, audience: Audience, rows: int | None = None) -> Refere
 
 
 def test_the_records_wanted_are_named_where_fewer_passed(tmp_path: Path) -> None:
-    assert "353 of 400 records wanted" in summary(tmp_path, records=353)
+    assert "353 of 400 records requested" in summary(tmp_path, records=353)
 
 
 def test_the_records_wanted_are_not_named_where_there_are_as_many(tmp_path: Path) -> None:
     said = summary(tmp_path)
     assert "400 records" in said
-    assert "records wanted" not in said
+    assert "records requested" not in said
 
 
 @pytest.mark.parametrize("width", [30, 80, 400])

@@ -82,6 +82,15 @@ MUTANTS = (
         ),
     ),
     *faults(
+        "tasks/discovery/copy_columns.py",
+        (
+            "        if begun is not None:\n",
+            "        if begun is not None and begun.finished:\n",
+            "a discovery that was ended copies its columns again, counts them, and is charged twice",
+            _RESUMED,
+        ),
+    ),
+    *faults(
         "tasks/discovery/answer_questions.py",
         (
             "chosen = batch if kept is None else batch.filter(pa.array(next(kept)))",

@@ -157,7 +157,7 @@ MUTANTS = (
         (
             "counts = self._counts(of_group.of, asked, level, of_all=True)",
             "counts = dict(counts)",
-            "the bounds of a share are among those that fulfil its condition",
+            "the bounds of a share are among those that satisfy its condition",
             _COVER + "test_bounds_of_a_share_are_of_its_own_group",
         ),
     ),
@@ -168,6 +168,18 @@ MUTANTS = (
             "above.append(lower[one] + lower[other] - lower[both])",
             "the lower bound of two counts takes the lower end of what they have in common",
             _COVER + "test_the_lower_bound_of_two_conditions_is_frechets",
+        ),
+        (
+            "high[one] = np.minimum(high[one], high[0] - low[other])",
+            "high[one] = np.minimum(high[one], high[0] - high[other])",
+            "an upper bound takes away the largest count of the others",
+            _COVER + "test_bounds_contain_those_of_a_linear_program_and_are_hardly_wider",
+        ),
+        (
+            "        low[place], high[place] = max(own.interval.low, 0.0), own.interval.high",
+            "        low[place], high[place] = max(own.estimate, 0.0), own.interval.high",
+            "what counts imply for complements leaves out the error below them",
+            _COVER + "test_bounds_contain_those_of_a_linear_program_and_are_hardly_wider",
         ),
     ),
     *faults(
@@ -278,8 +290,8 @@ MUTANTS = (
             _COEFFICIENTS,
         ),
         (
-            "        if (of_any > 0).all():",
-            "        if (of_any < 0).all():",
+            "return np.where(of_any > 0, of_any, equal), of_any > 0",
+            "return equal, of_any > 0",
             "errors of sampling have the same variance in all groups, whatever was counted",
             _VARIANCES + "test_a_slope_of_a_small_group_whose_shares_vary_more_is_covered",
         ),

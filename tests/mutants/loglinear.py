@@ -195,6 +195,24 @@ MUTANTS = (
             "calibration takes noise that costs more than the recipe allows",
             _WHOLE,
         ),
+        (
+            "if least <= known <= least",
+            "if known <= least",
+            "a kept cost below the true one is believed",
+            "unit/test_remembered_costs.py::test_no_kept_cost_is_believed_that_is_too_low",
+        ),
+        (
+            "        if again.guarantee.epsilon <= epsilon:\n",
+            "        if True:\n",
+            "kept noise that costs more than the recipe allows is used",
+            "unit/test_remembered_costs.py::test_no_kept_amount_is_used_that_overspends",
+        ),
+        (
+            "direction * (known - start) > 0 and fits(int(known)):",
+            "direction * (known - start) > 0:",
+            "kept noise of a mechanism that costs more than its budget is used",
+            "unit/test_remembered_costs.py::test_calibrated_noise_is_kept_and_checked",
+        ),
     ),
     *faults(
         "deniable/learners/loglinear/exponential_mechanism.py",

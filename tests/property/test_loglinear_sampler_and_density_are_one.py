@@ -13,6 +13,7 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.models.loglinear import factors as factors_module
+from deniable.models.loglinear import kernels
 from deniable.models.loglinear import net as net_module
 from deniable.models.loglinear.factors import LogTable
 from deniable.models.loglinear.net import LoglinearNet
@@ -204,3 +205,15 @@ def test_what_is_no_network_is_refused() -> None:
         changed(factors=tuple(backwards))
     with pytest.raises(InvalidInput, match="shape"):
         changed(factors=tuple((LogTable((), np.zeros(99, np.int32)),) for _ in range(4)))
+
+
+def test_bounds_side_by_side_are_those_of_whole_numbers() -> None:
+    """Quotients of floats are corrected: also where they are whole, just below and just above, and at both ends."""
+    rng = np.random.default_rng(5)
+    totals = np.concatenate([np.array([1, 2, 3, 1 << 29, (1 << 30) - 1, 1 << 30]), rng.integers(1, 1 << 30, 2000)])
+    parts = np.concatenate([np.minimum(totals, part) for part in (0, 1, 1 << 29)] + [totals - 1, totals, totals // 2])
+    totals = np.tile(totals, 6)
+    found = np.empty(len(parts), np.int64)
+    kernels._bounds(parts, totals, len(parts), found)
+    whole = [-(-(part << 32) // total) for part, total in zip(parts.tolist(), totals.tolist(), strict=True)]
+    assert found.tolist() == whole

@@ -99,7 +99,7 @@ def test_a_state_folder_that_turned_read_only_is_said_to_be_so(
     monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["ledger", "show"]) == command.FAILED
     assert capsys.readouterr().err == (
-        f"the state folder must be writable, and {tmp_path} no longer is; make it so, or name another by --state.\n"
+        f"the state folder must be writable, and {tmp_path} no longer is; make it so, or name another with --state.\n"
     )
 
 

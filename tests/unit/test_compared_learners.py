@@ -36,7 +36,7 @@ from benchmarks.mechanisms import (
 )
 from benchmarks.risk import RISKS, risks
 from benchmarks.surveyed import surveyed
-from benchmarks.utility import Half
+from benchmarks.utility import Half, distances
 from deniable.foundation.domain import Attribute, Domain
 from deniable.learners.registry import LEARNERS
 
@@ -62,6 +62,28 @@ def test_every_learner_spends_the_whole_budget_and_no_more(kind: str) -> None:
     else:
         assert (found["epsilon"], claim(found)) == (0, "reads no record")
     assert {"graph.json", "model.json"} <= set(found["public"])
+
+
+def test_what_a_command_states_of_a_learner_takes_the_place_of_what_is_chosen() -> None:
+    chosen = BUDGET.entry("privbayes", DOMAIN, PUBLIC)
+    stated = BUDGET.entry("privbayes", DOMAIN, PUBLIC, {"structure": {"degree": 2}})
+    assert (chosen.structure.rows, chosen.structure.degree) == (10_000, None)
+    assert (stated.structure.rows, stated.structure.degree) == (None, 2)
+    assert stated.structure.epsilon == chosen.structure.epsilon == Fraction(1, 2)
+    assert BUDGET.entry("mst", DOMAIN, PUBLIC, {"pooled": "uniform"}).pooled == "uniform"
+
+
+def test_distances_are_those_of_the_tools(shared: Path) -> None:
+    """Single attributes and pairs by hand, of as many records as there are to compare with."""
+    half = halves(500)
+    found = distances(shared)(half.meta, half.train, half.holdout, half.train)
+    both = [np.eye(8)[each.to_numpy()].reshape(len(each), -1) for each in (half.train, half.holdout)]
+    joint = [own.T @ own / len(own) for own in both]
+    gaps = np.abs(joint[0] - joint[1]).reshape(6, 8, 6, 8).sum(axis=(1, 3)) / 2
+    assert found == {
+        "tvd1": pytest.approx(np.diag(gaps).mean(), abs=1e-5),
+        "tvd2": pytest.approx(gaps[np.triu_indices(6, 1)].mean(), abs=1e-5),
+    }
 
 
 def test_every_learner_is_compared_or_said_not_to_be() -> None:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from deniable.inference.answers import Answer, Asked, TableAnswer
 from deniable.inference.bounds import MeasuredCount, count_bounds
@@ -317,3 +318,56 @@ def test_bounds_of_a_share_are_of_its_own_group() -> None:
     assert found.interval is not None
     assert found.interval.low <= 1200 / 3200 <= found.interval.high
     assert found.interval.low > 0.3, "1,200 of 3,200 is the least that the counts allow"
+
+
+def by_a_linear_program(known: dict[tuple[int, ...], MeasuredCount], conditions: int) -> tuple[float, float]:
+    """The least and the largest count of all conditions together, of tables that have all counts in their intervals."""
+    cells = list(product((0, 1), repeat=conditions))
+    rows, ends = [], []
+    for subset, own in known.items():
+        row = np.asarray([all(cell[i] for i in subset) for cell in cells], float)
+        rows += [row, -row]
+        ends += [own.interval.high, -own.interval.low]
+    wanted = np.asarray([all(cell) for cell in cells], float)
+    found = [linprog(sign * wanted, A_ub=np.asarray(rows), b_ub=ends) for sign in (1, -1)]
+    assert all(each.status == 0 for each in found)
+    return float(found[0].fun), -float(found[1].fun)
+
+
+@pytest.mark.parametrize("conditions", [2, 3, 4])
+def test_bounds_contain_those_of_a_linear_program_and_are_hardly_wider(conditions: int) -> None:
+    """Of random tables of which all subsets of fewer conditions, or some of them, are known to within an error."""
+    excess, spread, complements = 0.0, 0.0, 0
+    for seed in range(drawn(120, 40)):
+        draw = np.random.default_rng([19, conditions, seed])
+        counts = draw.integers(0, 60, (2,) * conditions) * (draw.random((2,) * conditions) < 0.7)
+        known = {}
+        for size in range(conditions):
+            for subset in combinations(range(conditions), size):
+                if size <= 1 or draw.random() < 0.8:
+                    exact = float(counts[tuple(1 if i in subset else slice(None) for i in range(conditions))].sum())
+                    below, above = draw.uniform(0, 2, 2)
+                    known[subset] = MeasuredCount(exact, Interval(exact - below, exact + above))
+        found, _ = count_bounds(tuple(range(conditions)), known)
+        low, high = by_a_linear_program(known, conditions)
+        assert found.low <= low + 1e-6, seed
+        assert high <= found.high + 1e-6, seed
+        excess += (found.high - found.low) - (high - low)
+        spread += high - low
+        pairs = [known.get(pair) for pair in combinations(range(conditions), 2)]
+        complements += found.high < min(each.interval.high for each in pairs if each) - 1e-6 if any(pairs) else 0
+    assert excess <= 0.02 * spread
+    assert conditions == 2 or complements > 3, "complements say more than each count by itself"
+
+
+def test_counts_that_no_table_has_do_not_stop_an_answer() -> None:
+    """A noisy count of both may be above that of one by more than their errors; then what is left is an interval."""
+
+    def about(count: float) -> MeasuredCount:
+        return MeasuredCount(count, Interval(count - 1, count + 1))
+
+    known = {(): about(100), (0,): about(10), (1,): about(60), (0, 1): about(40), (2,): about(50)}
+    found, centre = count_bounds((0, 1, 2), known)
+    assert found.low >= 0
+    assert found.high <= 11
+    assert centre >= 0

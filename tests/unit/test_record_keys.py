@@ -6,7 +6,7 @@ import pytest
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
-from deniable.foundation.record_keys import assign_record_keys
+from deniable.foundation.record_keys import assign_record_keys, number_of_distinct, those_among
 
 
 def codes(*rows: tuple[int, ...]) -> Codes:
@@ -33,3 +33,11 @@ def test_records_over_a_domain_too_large_for_one_word_are_numbered_as_exactly() 
 def test_a_code_outside_the_domain_is_refused() -> None:
     with pytest.raises(InvalidInput, match="domain"):
         assign_record_keys((codes((2, 0)),), (2, 2))
+
+
+@pytest.mark.parametrize(("numbers", "others"), [(0, 5), (5, 0), (1, 1), (400, 300), (300, 2)])
+def test_what_occurs_among_others_is_as_numpy_finds_it(numbers: int, others: int) -> None:
+    words = ReleaseKey(bytes(32)).stream(step="test", mechanism="among", inputs="", parameters={})
+    first, second = (words.take(size).astype(np.int64) % 250 - 100 for size in (numbers, others))
+    np.testing.assert_array_equal(those_among(first, second), np.sort(first[np.isin(first, second)]))
+    assert number_of_distinct(first) == len(np.unique(first))

@@ -56,7 +56,7 @@ def test_who_has_responded_gives_the_same_responses_again_and_is_not_asked(
         shown = capsys.readouterr()
         assert shown.out == first
     assert "You have responded to this survey" in shown.err
-    assert "responded to 1 survey, epsilon 4.198 in all" in shown.err
+    assert "responded to 1 survey, epsilon 4.198 in total" in shown.err
 
 
 def test_lines_are_appended_and_a_survey_of_another_title_is_another(
@@ -68,7 +68,7 @@ def test_lines_are_appended_and_a_survey_of_another_title_is_another(
     assert respond(survey, "--answers", answers(survey), "--out", out) == HOLDS
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert len({line["respondent"] for line in lines}) == 2
-    assert "responded to 2 surveys, epsilon 8.395 in all" in capsys.readouterr().err
+    assert "responded to 2 surveys, epsilon 8.395 in total" in capsys.readouterr().err
 
 
 def test_a_key_that_others_can_read_is_refused(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -229,6 +229,7 @@ def test_a_slope_of_a_small_group_whose_shares_vary_more_is_covered() -> None:
         inference = Inference(measured(rows, amount=Fraction(16), seed=seed), probability=Fraction(1))
         answer = regress(inference, "income=>50K", ["sex"], POPULATION).answers[1]
         assert answer.interval is not None
+        assert "sampling errors of any variance" in answer.condition
         held += answer.interval.low <= gap <= answer.interval.high
         mean_square = np.var(rows[:, 2] == 2) - gap**2 * 0.09
         half = Z * sqrt(mean_square / 2000 / 0.09)

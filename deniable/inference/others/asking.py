@@ -18,11 +18,11 @@ class OtherRelease:
     answers = "nothing"
 
     def count(self, condition: str, asked: Asked) -> Answer:  # noqa: ARG002 - overridden where it can be answered
-        """The number of records that fulfil a condition."""
+        """The number of records that satisfy a condition."""
         raise self.refusal("counts")
 
     def share(self, condition: str, given: str, asked: Asked) -> Answer:  # noqa: ARG002
-        """The share of records that fulfil a condition, among those that fulfil another."""
+        """The share of records that satisfy a condition, among those that satisfy another."""
         raise self.refusal("shares")
 
     def refusal(self, what: str) -> Refused:

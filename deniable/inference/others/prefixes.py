@@ -52,7 +52,7 @@ class PrefixInference(OtherRelease):
         self._scale, self._threshold = scale, threshold
 
     def count(self, condition: str, asked: Asked) -> Answer:
-        """The number of counted rows that fulfil a condition; see `OtherRelease`."""
+        """The number of counted rows that satisfy a condition; see `OtherRelease`."""
         if asked.estimand == "population":
             raise Refused("a count must be of the rows that were counted (finite); the histogram has no share.")
         allowed = self.conditions.parse(condition)

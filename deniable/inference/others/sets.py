@@ -50,7 +50,7 @@ class ReleasedSetsInference(OtherRelease):
         self._people, self._kept = people, kept
 
     def share(self, condition: str, given: str, asked: Asked) -> Answer:
-        """The share of records that fulfil a condition; see `OtherRelease`."""
+        """The share of records that satisfy a condition; see `OtherRelease`."""
         require_sample(asked)
         if given.strip():
             raise Refused("a share must be of all records here, not of a group, whose size is not known; leave it out.")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv, gammaln
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.keys import StreamOpener
@@ -82,6 +81,9 @@ def posterior_sample(counts: Counts, prior: float, words: NDArray[np.uint32]) ->
     alpha = counts + prior
     high, low = words.reshape(2, *counts.shape).astype(np.float64)
     uniform = (high + (low + 0.5) / UNIT) / UNIT
+    # Slow to import, and not needed where nothing is drawn.
+    from scipy.special import gammaincinv, gammaln  # noqa: PLC0415
+
     quantile = gammaincinv(alpha, uniform)
     with np.errstate(divide="ignore"):
         logarithm = np.where(

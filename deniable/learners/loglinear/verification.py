@@ -29,7 +29,7 @@ _FOUR_DIGITS = 2e-3
 
 
 def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
-    """Noisy tables, and the choices between them; releases of an earlier version are held against its layout."""
+    """Noisy tables, and the choices between them; releases of an earlier version are compared with its layout."""
     learner = spec["learner"]
     epsilon, delta = Fraction(learner["parameters"]["epsilon"]), delta_of(Fraction(learner["parameters"]["delta"]))
     recipe = LoglinearRecipe(epsilon, delta, learner["noise"])

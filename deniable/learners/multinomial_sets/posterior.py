@@ -1,4 +1,4 @@
-"""What synthetic sets say of the confidential counts and of the population: the exact posterior, for users of the sets.
+"""What synthetic sets say about the confidential counts and the population: the exact posterior, for users of the sets.
 
 It models how the sets were made: the counts x of n people, multinomial with shares p that have a Dirichlet prior; each
 set is Dirichlet-multinomial with parameters x_j + alpha. All of that is public, so that everything here is computed

@@ -1,4 +1,4 @@
-"""What a published release of synthetic sets says of the population: its sets, and the posterior that they give.
+"""What a published release of synthetic sets says about the population: its sets, and the posterior that they give.
 
 Reads no files: the caller passes their contents. Needs NumPy alone.
 """

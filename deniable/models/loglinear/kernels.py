@@ -76,8 +76,8 @@ class LoglinearArrays(NamedTuple):
     within_start: NDArray[np.int64]
     guide: NDArray[np.int64]
     guide_stride: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
     bucket_start: NDArray[np.int64]
     member_start: NDArray[np.int64]
     member: NDArray[np.int32]
@@ -134,60 +134,131 @@ def _member(high, members, start, member, last, width, place):
     return member
 
 
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _bounds(parts, totals, some, bounds):
+    """`_bound` for records side by side.
+
+    A quotient of floats is at most 1 from the whole one, which is below 2^33; the remainder in integers corrects it.
+    """
+    for r in range(some):
+        total = totals[r]
+        wanted = (parts[r] << 32) + total - 1
+        whole = np.int64(np.float64(wanted) / np.float64(total))
+        rest = wanted - whole * total
+        bounds[r] = whole + np.int64(rest >= total) - np.int64(rest < 0)
+
+
+@numba.njit(nogil=True, cache=True)
+def _members(high, members, firsts, largest, starts, lows, ends, places, own, values):
+    """The value of each record within its bucket, as by `_member`, in as many halvings as the largest bucket needs.
+
+    Args:
+        high: running sums of the weights.
+        members: the values, bucket by bucket.
+        firsts: where each bucket's values begin, and where the last one's end.
+        largest: largest number of values of a bucket.
+        starts: where the weights begin that each record's guide selects.
+        lows: where each record's share of 2^32 begins.
+        ends: where it ends.
+        places: the records' words.
+        own: the records' buckets.
+        values: filled with the values.
+    """
+    for r in range(len(own)):
+        bucket = np.uint64(own[r])
+        member = firsts[bucket]
+        left = firsts[bucket + np.uint64(1)] - member
+        start, width, place = starts[r], ends[r] - lows[r], places[r] - lows[r]
+        reach = largest
+        while reach > 1:
+            half = left >> 1
+            middle = members[np.uint64(member + max(half, 1) - 1)]
+            beyond = (high[np.uint64(start + middle)] * width) >> 30 <= place
+            member += half if beyond else 0
+            left -= half
+            reach -= reach >> 1
+        values[r] = members[np.uint64(member)]
+
+
 @numba.njit(nogil=True, cache=True)
 def _rows(parent, stride, first, last, begin, buckets, done, rows):
     """Where each record's row of a table begins: one pass per parent, records side by side."""
-    rows[:] = begin
+    rows[:] = np.int32(begin)
     for p in range(first, last):
-        own, by = buckets[parent[p]][done : done + len(rows)], stride[p]
+        own, by = buckets[parent[p]][done : done + len(rows)], np.int32(stride[p])
         for r in range(len(rows)):
-            rows[r] += by * own[r]
+            rows[r] += by * np.int32(own[r])
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _sums_of_logs(logs, n, at, groups, some, sums):
+    """The sums of the groups' logarithms for records side by side, three groups at a time."""
+    for i in range(n):
+        own = sums[i]
+        if groups == 1:
+            first = at[0]
+            for r in range(some):
+                own[r] = logs[np.uint64(first[r] + i)]
+        elif groups == 2:
+            first, second = at[0], at[1]
+            for r in range(some):
+                own[r] = logs[np.uint64(first[r] + i)] + logs[np.uint64(second[r] + i)]
+        else:
+            first, second, third = at[0], at[1], at[2]
+            for r in range(some):
+                own[r] = logs[np.uint64(first[r] + i)] + logs[np.uint64(second[r] + i)] + logs[np.uint64(third[r] + i)]
+        for g in range(3, groups):
+            further = at[g]
+            for r in range(some):
+                own[r] += logs[np.uint64(further[r] + i)]
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_some(logs, leading, shorter, n, at, sums, words, drawn, totals):  # noqa: C901 - one kernel
-    """`_running_sums` and a draw for records side by side, in loops that the compiler vectorises."""
-    some = at.shape[1]
-    best = np.empty(some, np.int32)
-    for i in range(n):
-        for r in range(some):
-            sums[i, r] = logs[np.uint64(at[0, r] + i)]
-        for g in range(1, len(at)):
-            for r in range(some):
-                sums[i, r] += logs[np.uint64(at[g, r] + i)]
-    best[:] = sums[0, :some]
+def _draw_some(logs, leading, shorter, n, at, groups, sums, words, drawn, totals):
+    """`_running_sums` and a draw for records side by side, in loops that the compiler vectorises.
+
+    It does so only where a loop looks nothing up by a number that it computes; look-ups are loops of their own.
+    """
+    some = len(drawn)
+    _sums_of_logs(logs, n, at, groups, some, sums)
+    best, found, total = sums[0, :some].copy(), np.empty(some, np.int32), np.zeros(some, np.int32)
     for i in range(1, n):
+        own = sums[i]
         for r in range(some):
-            best[r] = max(best[r], sums[i, r])
-    total = np.zeros(some, np.int32)
+            best[r] = max(best[r], own[r])
     for i in range(n):
+        own = sums[i]
         for r in range(some):
-            below = np.uint32(best[r] - sums[i, r])
-            weight = leading[np.uint64(below & np.uint32(_STEP_MASK))] >> min(
-                (below >> np.uint32(_STEP_BITS)) + np.uint32(shorter), np.uint32(31)
-            )
-            total[r] += max(weight, np.int32(1))
-            sums[i, r] = total[r]
+            own[r] = best[r] - own[r]
+        for r in range(some):
+            found[r] = leading[own[r] & np.int64(_STEP_MASK)]
+        for r in range(some):
+            bits = (np.uint32(own[r]) >> np.uint32(_STEP_BITS)) + np.uint32(shorter)
+            total[r] += max(found[r] >> min(bits, np.uint32(31)), np.int32(1))
+            own[r] = total[r]
     for r in range(some):
         totals[r] = total[r]
         total[r] = (words[r] * totals[r]) >> 32
         drawn[r] = 0
     for i in range(n):
+        own = sums[i]
         for r in range(some):
-            drawn[r] += sums[i, r] <= total[r]
+            drawn[r] += own[r] <= total[r]
 
 
 @numba.njit(nogil=True, cache=True)
 def _draw_some_ready(running, n, rows, words, drawn, totals):
     """The same with precomputed running sums, given where each record's begin."""
-    for r in range(len(rows)):
-        row = rows[r]
-        total = np.int64(running[np.uint64(row + n - 1)])
-        ticket = np.int32((words[r] * total) >> 32)
-        x = 0
-        for i in range(n):
-            x += running[np.uint64(row + i)] <= ticket
-        drawn[r], totals[r] = x, total
+    some = len(drawn)
+    tickets = np.empty(some, np.int32)
+    for r in range(some):
+        totals[r] = running[np.uint64(rows[r] + n - 1)]
+    for r in range(some):
+        tickets[r] = (words[r] * totals[r]) >> 32
+        drawn[r] = 0
+    for i in range(n - 1):
+        for r in range(some):
+            drawn[r] += running[np.uint64(rows[r] + i)] <= tickets[r]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -210,12 +281,19 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
     groups = np.int64(1)
     for position in range(m):
         groups = max(groups, group_start[position + 1] - group_start[position])
-    buckets = np.zeros((m, together), np.int32)
-    strata_of, moved = np.zeros(together, np.int64), np.zeros(together, np.int64)
-    at = np.zeros((groups, _AT_A_TIME), np.int64)
+    # As narrow as the values allow: the arrays of all records that are filled together are larger than a cache.
+    buckets = np.zeros((m, together), np.uint16)
+    strata_of, moved = np.zeros(together, np.int32), np.zeros(together, np.uint32)
+    own = np.zeros(_AT_A_TIME, np.int32)
+    at = np.zeros((groups, _AT_A_TIME), np.int32)
     sums = np.zeros((size.max(), _AT_A_TIME), np.int32)
     of_record = np.zeros(_AT_A_TIME, np.int64)
-    totals, befores, afters = of_record.copy(), of_record.copy(), of_record.copy()
+    totals, befores, afters, starts = of_record.copy(), of_record.copy(), of_record.copy(), of_record.copy()
+    values = np.zeros(_AT_A_TIME, np.int32)
+    largest = np.zeros(m, np.int64)
+    for position in range(m):
+        for bucket in range(bucket_start[position], bucket_start[position] + size[position]):
+            largest[position] = max(largest[position], member_start[bucket + 1] - member_start[bucket])
     for begun in range(0, whole, together):
         in_all = min(whole - begun, together)
         for position in range(m):
@@ -243,7 +321,6 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                 )
             for done in range(0, in_all, _AT_A_TIME):
                 some = min(in_all - done, _AT_A_TIME)
-                own = buckets[position][done : done + some]
                 for g in range(others):
                     begin = ready[position] if made else table_start[group + g]
                     _rows(
@@ -256,35 +333,38 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                         done,
                         at[g, :some],
                     )
-                if evenly:
-                    of_record[:some] = moved[done : done + some]
-                else:
-                    for r in range(some):
-                        of_record[r] = np.int64(words[(begun + r) * m + position])
+                for r in range(some):
+                    of_record[r] = moved[done + r] if evenly else words[(begun + r) * m + position]
                 if made:
-                    _draw_some_ready(running, n, at[0, :some], of_record, own, totals)
+                    _draw_some_ready(running, n, at[0], of_record, own[:some], totals)
                     for r in range(some):
                         row, x = at[0, r], own[r]
                         afters[r] = running[row + x]
                         befores[r] = running[row + x - 1] if x > 0 else 0
                 else:
-                    _draw_some(logs, leading, shift[position], n, at[:others, :some], sums, of_record, own, totals)
+                    _draw_some(logs, leading, shift[position], n, at, others, sums, of_record, own[:some], totals)
                     for r in range(some):
                         x = own[r]
                         afters[r] = sums[x, r]
                         befores[r] = sums[x - 1, r] if x > 0 else 0
-                guiding = buckets[guide[position]][done : done + some]
+                drawn = buckets[position]
                 for r in range(some):
-                    first = bucket_start[position] + own[r]
-                    member = member_start[first]
-                    last = member_start[first + 1] - 1
-                    if member < last:
-                        low = _bound(befores[r], totals[r])
-                        width = _bound(afters[r], totals[r]) - low
-                        place = of_record[r] - low
-                        start = weights + by * guiding[r]
-                        member = _member(high, members, start, member, last, width, place)
-                    records[begun + done + r, position] = members[member]
+                    drawn[done + r] = own[r]
+                firsts = member_start[bucket_start[position] : bucket_start[position] + n + 1]
+                if largest[position] > 1:
+                    guiding = buckets[guide[position]][done : done + some]
+                    for r in range(some):
+                        starts[r] = weights + by * guiding[r]
+                    _bounds(befores, totals, some, befores)
+                    _bounds(afters, totals, some, afters)
+                    _members(
+                        high, members, firsts, largest[position], starts, befores, afters, of_record, own[:some], values
+                    )
+                else:
+                    for r in range(some):
+                        values[r] = members[firsts[np.uint64(own[r])]]
+                for r in range(some):
+                    records[begun + done + r, position] = values[r]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -314,7 +394,7 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 
         known, bucket_of, of_parent = records[parent[p]], net.bucket[value_start[parent[p]] :], buckets[parent[p]]
         for r in range(some):
             of_parent[r] = bucket_of[np.uint64(known[r])]
-    rows = np.empty((last_group - group, some), np.int64)
+    rows = np.empty((last_group - group, some), np.int32)
     for g in range(len(rows)):
         begin = ready if ready >= 0 else net.table_start[group + g]
         _rows(parent, stride, parent_start[group + g], parent_start[group + g + 1], begin, buckets, 0, rows[g])
@@ -333,7 +413,7 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 
     if ready >= 0:
         _draw_some_ready(running, size, rows[0], word, drawn, totals)
     else:
-        _draw_some(net.logs, net.leading, net.shift[position], size, rows, sums, word, drawn, totals)
+        _draw_some(net.logs, net.leading, net.shift[position], size, rows, len(rows), sums, word, drawn, totals)
     scored = len(factors) > 0
     for r in range(some):
         x = drawn[r] if at[r] >= 0 else bucket[np.uint64(values[r])]

@@ -1,7 +1,7 @@
 """Stratified sampling: among records with equal parents, an attribute's values occur in nearly their expected shares.
 
 For each attribute the records are put in a row, those with equal parents next to each other and in random order among
-themselves. Of every two neighbours in the row one gets the lower half of the unit interval and one the upper, of every
+themselves. One of every two neighbours in the row gets the lower half of the unit interval and one the upper, of every
 four each gets a different quarter, and so on, at random: Owen's scrambling of van der Corput's sequence. Each record on
 its own has exactly the network's distribution, given its earlier values: its place in the row depends on the lower
 halves of the words only, and the upper halves, which scramble, are independent of those. So strata may ignore part of
@@ -102,18 +102,25 @@ def spread(first, room, words, moved):
         moved: filled with the words to be used.
     """
     some = len(words)
-    ends = np.zeros(PLACES + 1, np.int32)
-    rank = np.empty(some, np.int32)
+    # A place in the row is below 2^16, so that sums are needed modulo 2^16 only.
+    ends = np.zeros(PLACES, np.uint16)
+    rank = np.empty(some, np.uint16)
     upper = np.empty(some, np.uint16)
     for r in range(some):
-        first[r] += (np.int64(words[r] & np.uint32(0xFFFF)) * room) >> 16
-        ends[first[r] + 1] += 1
-    for at in range(PLACES):
-        ends[at + 1] += ends[at]
+        first[r] += np.int32((np.uint64(words[r] & np.uint32(0xFFFF)) * np.uint64(room)) >> np.uint64(16))
     for r in range(some):
-        rank[r] = ends[first[r]]
-        ends[first[r]] += 1
-        upper[rank[r]] = words[r] >> np.uint32(16)
+        ends[np.uint32(first[r])] += np.uint16(1)
+    running = np.uint16(0)
+    for at in range(PLACES):
+        held = ends[at]
+        ends[at] = running
+        running += held
+    for r in range(some):
+        place = np.uint32(first[r])
+        own = ends[place]
+        ends[place] = own + np.uint16(1)
+        rank[r] = own
+        upper[own] = words[r] >> np.uint32(16)
     # For each pair, each four, and so on, the first record's bits determine which half comes first.
     flips = np.int32(0)
     for k in range(some):
@@ -127,4 +134,4 @@ def spread(first, room, words, moved):
         bits = (bits & np.uint32(0x0F0F)) << np.uint32(4) | (bits >> np.uint32(4)) & np.uint32(0x0F0F)
         upper[k] = np.uint16(bits << np.uint32(8) | bits >> np.uint32(8))
     for r in range(some):
-        moved[r] = np.int64(upper[rank[r]]) << 16 | np.int64(words[r] & np.uint32(0xFFFF))
+        moved[r] = np.uint32(upper[rank[r]]) << np.uint32(16) | (words[r] & np.uint32(0xFFFF))

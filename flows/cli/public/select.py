@@ -1,7 +1,8 @@
 """Prints what a spec must state of a public file: `python -m flows select SPEC`.
 
 A learner that derives its tables from a file that anyone may read is planned, charged and verified by what the spec
-says of them. This command reads the file, and prints the lines to put into the spec; it reads no confidential record.
+says about them. This command reads the file, and prints the lines to put into the spec; it reads no confidential
+record.
 """
 
 import argparse

@@ -119,8 +119,8 @@ def _plan_of(asked: argparse.Namespace, spec: "ReleaseSpec") -> "DiscoveryPlan":
         ranges = [name for name, column in declared.items() if column.kind == "range"]
     if not values and not ranges:
         raise InvalidInput(
-            "a discovery must be about some column, got none; declare open_columns in the schema, or name a column by "
-            "--column or --range."
+            "a discovery must be about some column, got none; declare open_columns in the schema, or name a column "
+            "with --column or --range."
         )
     names = [*values, *ranges]
     stated = {name: _missing_of(spec, name) for name in names}
@@ -170,7 +170,7 @@ def _show_plan(spec: "ReleaseSpec", plan: "DiscoveryPlan", state: Path, *, anew:
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415 - as above
     from stores.releases.discoveries import unit_in_words  # noqa: PLC0415
 
-    _say(f"Discovery for {spec.title}: epsilon {rounded_up(plan.epsilon)}, delta {rounded_up(plan.delta)} in all")
+    _say(f"Discovery for {spec.title}: epsilon {rounded_up(plan.epsilon)}, delta {rounded_up(plan.delta)} in total")
     _say(f"  privacy unit: {unit_in_words(spec)}. No data were read.")
     each = rounded_up(plan.epsilon_per_column)
     for question in plan.questions:
@@ -205,7 +205,7 @@ def _against_the_budget(
 
     before = begun_before(state, spec, request_digest(spec, plan))
     if before is not None and before.finished and not anew:
-        return None, [f"requested before, as {before.discovery}: shown again at no cost, unless --new asks anew"]
+        return None, [f"requested before, as {before.discovery}: shown again at no cost, unless --new is given"]
     if before is not None and not before.finished:
         return None, [f"begun before, as {before.discovery}: resumed from its copy of the columns, and charged once"]
     books, now, known = trial_books(spec, state)

@@ -63,7 +63,7 @@ def begin_release(state: Path) -> Path | None:
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
 
     ask = Questions()
-    ask.say("A new release, from a codebook and a table. An empty line takes what stands in brackets.", "")
+    ask.say("A new release, from a codebook and a table. An empty line accepts the value in brackets.", "")
     name = ask.ask("Name of the release, such as hospital", _checked(require_name))
     book = _codebook(ask)
 

@@ -45,7 +45,8 @@ def add_schema_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
         parents=parents,
         help="write a schema and a spec from a public codebook",
         description="Write NAME.py and NAME.yaml from a codebook: CSV, Frictionless, SDV or dpsynth metadata, DDI "
-        "Codebook, the header of an ARFF file, labels of SPSS or Stata, or the form of AHRQ. The table is not read.",
+        "Codebook, the header of an ARFF file, labels of SPSS or Stata, or AHRQ's codebook form. The table is not "
+        "read.",
     )
     draft.add_argument(
         "codebooks", type=Path, nargs="+", metavar="CODEBOOK", help="the codebook; later files complete earlier ones"
@@ -53,17 +54,19 @@ def add_schema_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
     draft.add_argument("--name", help="name of the release, and of the two files (default: that of the codebook)")
     draft.add_argument("--format", choices=_formats(), help="format of the codebook (default: by its name and content)")
     draft.add_argument(
-        "--columns", metavar="NAMES", help="the variables that are meant, separated by commas, or a file of their names"
+        "--columns", metavar="NAMES", help="the variables to include, separated by commas, or a file with their names"
     )
     draft.add_argument("--source", metavar="PATH", help="the table, for the spec; it is not opened (default: NAME.csv)")
     draft.add_argument(
         "--check-header",
         action="store_true",
-        help="compare the column names of the source with the codebook; nothing else of it is read",
+        help="compare the column names of the source with the codebook; nothing else in it is read",
     )
     draft.add_argument("--epsilon", default="1", metavar="E", help="what a release may cost (default: 1)")
     draft.add_argument("--title", default="", help="what the release is, for readers (default: the name)")
-    draft.add_argument("--to", type=Path, default=Path(), metavar="DIR", help="folder of the two files (default: this)")
+    draft.add_argument(
+        "--to", type=Path, default=Path(), metavar="DIR", help="folder for the two files (default: the current one)"
+    )
     draft.add_argument("--replace", action="store_true", help="replace files of an earlier draft")
     check = commands.add_parser(
         "check",
@@ -131,7 +134,7 @@ def _draft(asked: argparse.Namespace) -> int:
     if asked.check_header:
         _say(*header_lines(codebook, draft, Path(source)))
     else:
-        _say("Only the codebook was read. Compare the column names of the table with it by --check-header.")
+        _say("Only the codebook was read. Use --check-header to compare the column names of the table with it.")
     spec = files[1]
     _say(f"Next: read {files[0]}, then run `python -m flows schema check {spec}` and `python -m flows plan {spec}`.")
     return OK
@@ -142,7 +145,7 @@ def require_name(name: str) -> None:
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise InvalidInput(
             f"the name of a release must be small letters, digits, - and _, and begin with a letter or digit, got "
-            f"{name!r}; give another by --name."
+            f"{name!r}; give another with --name."
         )
 
 
@@ -252,7 +255,7 @@ def write_draft(
         reasons = "; ".join(f"{each.name}: {each.reason}" for each in draft.left_out[:3])
         shown = f" ({reasons})" if quoting else ""
         raise InvalidInput(
-            f"a schema must have an attribute, and of this codebook none could be described{shown}; complete it "
+            f"a schema must have an attribute, and none could be described from this codebook{shown}; complete it "
             f"by a second codebook in CSV with the columns variable, type and values."
         )
     files = folder / f"{name}.py", folder / f"{name}.yaml"
@@ -280,7 +283,7 @@ def write_draft(
         if isinstance(error, InvalidInput) and not quoting:
             msg = (
                 f"a draft must load, and that of {' and '.join(sources)} does not; why is not shown, because the file "
-                "may be the table itself: say where the table is by --source PATH."
+                "may be the table itself: say where the table is with --source PATH."
             )
             raise InvalidInput(msg) from None
         if isinstance(error, OSError):
@@ -300,7 +303,7 @@ def _drafted(draft: "Draft", files: tuple[Path, Path], *, quoting: bool) -> Iter
     if not quoting:
         left_out = counted_as(len(draft.left_out), "variable")
         yield f"{files[0]} has {counted_as(len(remarks), 'remark')}, and lists {left_out} that were left out;"
-        yield "say where the table is by --source PATH to see them here"
+        yield "say where the table is with --source PATH to see them here"
         return
     if remarks:
         yield "To look at:"
@@ -313,7 +316,7 @@ def _drafted(draft: "Draft", files: tuple[Path, Path], *, quoting: bool) -> Iter
     if draft.open_categories or draft.open_numbers:
         yield (
             "The schema declares these columns open where values or a range are missing; `python -m flows schema "
-            f"discover {files[1]} --epsilon E --write` proposes them and completes the schema, at a cost of its own."
+            f"discover {files[1]} --epsilon E --write` proposes them and completes the schema, at a separate cost."
         )
 
 
@@ -338,7 +341,7 @@ def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator
     names = column_names(source)
     drafted = [column.name for column in draft.columns]
     missing = [name for name in drafted if name not in names]
-    yield f"Of {source} only the column names were read; {len(drafted) - len(missing)} of {len(drafted)} are in it."
+    yield f"Only the column names of {source} were read; {len(drafted) - len(missing)} of {len(drafted)} are in it."
     folded = {name.casefold(): name for name in names}
     for name in missing:
         # The name is the codebook's own but for its case.
@@ -396,7 +399,7 @@ def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
     if fit.malformed:
         yield f"{fit.malformed:,} rows have too few or too many fields"
     if (person := spec.domain.person) is not None:
-        yield f"of the rows kept, a release uses {person.most_records} of each {person.column}, chosen at random"
+        yield f"a release uses {person.most_records} row for each {person.column}, chosen at random from the rows kept"
     for share, allowed, entry in _limits(spec, fit):
         verdict = "at most" if share <= allowed else "TOO MANY: more than"
         what = "left out" if entry == "max_dropped_share" else "invalid"

@@ -42,7 +42,7 @@ class Shape:
         ordered: whether the buckets have an order that carries meaning.
         target: the attribute that comes first, if any.
         laplace: whether the noise is Laplace.
-        zeros: what rules say of pairs of attributes.
+        zeros: what rules say about pairs of attributes.
         known: for some attributes, the shares of their buckets that are publicly known.
     """
 

@@ -98,7 +98,7 @@ def nearest_with_total(values: Cells, variances: Cells, total: float) -> Cells:
     """The non-negative counts with a given sum that are nearest in squared deviations, each over its variance.
 
     The excess of the sum is divided in proportion to the variances; counts below 0 are set to 0, and the rest is
-    divided anew. With equal variances it is the projection onto the simplex (Duchi et al. 2008; Michelot 1986).
+    divided again. With equal variances it is the projection onto the simplex (Duchi et al. 2008; Michelot 1986).
 
     Args:
         values: noisy counts, shape (cells,).

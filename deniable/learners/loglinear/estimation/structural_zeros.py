@@ -1,4 +1,4 @@
-"""What the rules of a table say of tables of buckets: which of their cells are empty, and which partly.
+"""What the rules of a table say about tables of buckets: which of their cells are empty, and which partly.
 
 Rules are about values. A pair of buckets whose values are all forbidden together is a structural zero; of other pairs
 the rules permit a share, by the denoised counts of the values in each bucket. Only estimates depend on these shares:

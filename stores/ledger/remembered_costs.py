@@ -1,0 +1,101 @@
+"""Keeps what accountants have worked out in a state folder's cache, so that each plan is calibrated once.
+
+All of it follows from specs and public schemas. A file that is lost, of another version or unreadable is begun anew,
+and an answer that is wrong is found when it is used (deniable.privacy.accounting).
+"""
+
+import json
+import os
+from collections.abc import Iterator, MutableMapping
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from math import isfinite
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import deniable.privacy
+from deniable.privacy.remembered import REMEMBERED
+
+_NAME = "costs.json"
+_MOST = 4096
+"""Answers in a file; when there are more, it is begun anew."""
+
+
+class CostsOnDisk(MutableMapping[str, float]):
+    """Answers by their questions, read from a file once and written with each new answer.
+
+    Args:
+        place: the file.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._made_by = _made_by()
+        self._answers = self._read()
+
+    def __getitem__(self, question: str) -> float:
+        """The answer to a question."""
+        return self._answers[question]
+
+    def __setitem__(self, question: str, answer: float) -> None:
+        """Keep an answer; what cannot be written is known to this process alone."""
+        # What other processes have kept meanwhile stays.
+        self._answers = {**self._read(), **self._answers, question: answer}
+        if len(self._answers) > _MOST:
+            self._answers = {question: answer}
+        with suppress(OSError):
+            self._write()
+
+    def __delitem__(self, question: str) -> None:
+        """Forget an answer in this process."""
+        del self._answers[question]
+
+    def __iter__(self) -> Iterator[str]:
+        """The questions."""
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        """Number of answers."""
+        return len(self._answers)
+
+    def _read(self) -> dict[str, float]:
+        try:
+            kept = json.loads(self._place.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(kept, dict) or kept.get("made by") != self._made_by:
+            return {}
+        costs = kept.get("costs")
+        return (
+            {asked: answer for asked, answer in costs.items() if _is_answer(answer)} if isinstance(costs, dict) else {}
+        )
+
+    def _write(self) -> None:
+        self._place.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"made by": self._made_by, "costs": self._answers}, indent=1)
+        with NamedTemporaryFile("w", dir=self._place.parent, encoding="utf-8", delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(self._place)
+
+
+def remember_costs(state: Path) -> None:
+    """Have this process's accountants use what is kept in a state folder's cache, and add to it."""
+    REMEMBERED.keep_in(_kept_in(state / "cache" / _NAME))
+
+
+@cache
+def _kept_in(place: Path) -> CostsOnDisk:
+    return CostsOnDisk(place)
+
+
+def _is_answer(answer: object) -> bool:
+    return isinstance(answer, int | float) and isfinite(answer)
+
+
+def _made_by() -> str:
+    """A digest of the accountants' code and of the library's version: another code answers anew."""
+    room = Path(os.fspath(deniable.privacy.__path__[0]))
+    sources = b"\n".join(module.read_bytes() for module in sorted(room.glob("*.py")))
+    return sha256(sources + version("dp-accounting").encode()).hexdigest()
