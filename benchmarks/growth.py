@@ -249,7 +249,7 @@ def tables(found: Kept) -> str:
     for axis, title in AXES.items():
         rows = [row for growth in GROWTHS if growth.axis == axis for row in _rows(growth, found)]
         notes = [f"- {what}: {reason}" for (of, what), reason in REASONS.items() if of == axis]
-        said.append("\n\n".join([f"### {title}", markdown(heads, rows), *(["\n".join(notes)] if notes else [])]))
+        said.append("\n\n".join([f"## {title}", markdown(heads, rows), *(["\n".join(notes)] if notes else [])]))
     return "\n\n".join(said)
 
 

@@ -1,6 +1,6 @@
 """Keeps what accountants have worked out in a state folder's cache, so that each plan is calibrated once.
 
-All of it follows from specs and public schemas. A file that is lost, of another version or unreadable is begun anew,
+All of it follows from specs and public schemas. A new file replaces one that is lost, of another version or unreadable,
 and an answer that is wrong is found when it is used (deniable.privacy.accounting).
 """
 
@@ -20,7 +20,7 @@ from deniable.privacy.remembered import REMEMBERED
 
 _NAME = "costs.json"
 _MOST = 4096
-"""Answers in a file; when there are more, it is begun anew."""
+"""Answers in a file; when there are more, a new one is started."""
 
 
 class CostsOnDisk(MutableMapping[str, float]):

@@ -7,6 +7,7 @@ from tests.mutants import (
     candidates,
     discovery,
     flows,
+    inference,
     learners,
     local,
     loglinear,
@@ -33,6 +34,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *budgets.MUTANTS,
     *urns.MUTANTS,
     *rules.MUTANTS,
+    *inference.MUTANTS,
 )
 
 EQUIVALENT: tuple[Equivalent, ...] = (

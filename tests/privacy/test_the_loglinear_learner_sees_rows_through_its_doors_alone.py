@@ -19,7 +19,9 @@ from deniable.foundation.tables import Counts
 from deniable.learners.loglinear import candidate_queries as questions
 from deniable.learners.loglinear import learning
 from deniable.learners.loglinear.dependency_graph import dependences
+from deniable.learners.loglinear.estimation import maximum_entropy
 from deniable.learners.loglinear.estimation.counting import Counter, Partition, RowCounter
+from deniable.learners.loglinear.estimation.detected_zeros import occupied
 from deniable.learners.loglinear.estimation.maximum_entropy import Evidence, estimate_margins, estimate_total, product
 from deniable.learners.loglinear.learning import Learnt, learn
 from deniable.learners.loglinear.measurements import Measurements, PrivateQueries
@@ -284,6 +286,40 @@ def test_model_and_documents_follow_from_published_integers_and_words_alone(epsi
     last = max((each for table in document["tables"] for each in table["releases"]), key=itemgetter("turn"))
     last["sums"] = (np.asarray(last["sums"]) + 100 * last["multiplier"]).tolist()
     assert published(plan, learnt_again(document, plan, words_of(open_stream))) != published(plan, learnt)
+
+
+def test_zeros_of_wide_tables_are_found_in_noisy_counts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the table were wide: one row changes nothing else, and all follows from the published integers."""
+    found: list[bool] = []
+
+    def looked_for(*noisy: Any) -> Any:
+        held = occupied(*noisy)
+        found.append(not held.all())
+        return held
+
+    monkeypatch.setattr(learning, "SEARCHED", 0)
+    monkeypatch.setattr(maximum_entropy, "occupied", looked_for)
+    assert not audit(plan_of("40", "1/1000000", noise="gaussian"))[0]
+    assert any(found)
+    test_model_and_documents_follow_from_published_integers_and_words_alone("40", "gaussian")
+
+
+def test_zeros_that_follow_from_exact_counts_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The positive control: a cell is empty or not by an exact number of rows."""
+
+    def by_the_data(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: Any) -> Learnt:
+        (exact,) = counter.tables(Partition.finest(plan.domain), [(2,)])
+
+        def held(noisy: Any, *_: Any) -> Any:
+            some = np.ones(noisy.shape, np.bool_)
+            some[-1, -1] = exact[3] % 2
+            return some
+
+        monkeypatch.setattr(maximum_entropy, "occupied", held)
+        return learn(plan, counter, doors, words)
+
+    monkeypatch.setattr(learning, "SEARCHED", 0)
+    assert audit(plan_of("40", "1/1000000", noise="gaussian"), by_the_data, ALL_NEIGHBOURS)[0]
 
 
 @dataclass(frozen=True)

@@ -131,9 +131,16 @@ def test_intervals_cover(name: str, kept: float, asked: Asked) -> None:
     assert found <= 0.8 + slack(0.8, REPLICATES) or name in {"a median", "a quantile where shares end"}, found
 
 
-@pytest.mark.parametrize("name", ["a share", "a mean", "a share in a group", "a difference"])
-def test_intervals_cover_with_laplace_noise(name: str) -> None:
-    assert coverage(name, "laplace", 1.0, Asked()) >= 0.95 - slack(0.95, REPLICATES)
+@pytest.mark.parametrize(
+    ("name", "kept", "asked"),
+    [
+        *((name, 1.0, Asked()) for name in ("a share", "a mean", "a share in a group", "a difference")),
+        *((name, 0.5, Asked()) for name in ("a small share", "a ratio")),
+        *((name, 1.0, POPULATION) for name in ("a small share", "a slope")),
+    ],
+)
+def test_intervals_cover_with_laplace_noise(name: str, kept: float, asked: Asked) -> None:
+    assert coverage(name, "laplace", kept, asked) >= 0.95 - slack(0.95, REPLICATES)
 
 
 @pytest.mark.parametrize("name", ["a share", "a small share", "a share in a group", "a difference", "a slope"])

@@ -11,9 +11,9 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed, smooth_value_counts
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
-from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
+from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Shape, raked
-from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total, nearest_with_total
+from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total
 from deniable.learners.loglinear.estimation.orders import candidate_orders
 from deniable.learners.loglinear.estimation.sparse_counts import sparse_counts
 from deniable.learners.loglinear.estimation.within_bucket_tables import by_values, within_bucket_counts

@@ -70,6 +70,18 @@ def of_version_2(request: pytest.FixtureRequest) -> Document:
     return measured_by(plan_of(request.param, "as in version 2"))
 
 
+def test_what_is_measured_of_a_wide_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Excess of single attributes is taken off equally, as if the table were wide."""
+    plan = plan_of("gaussian")
+    plain = measured_by(plan)
+    monkeypatch.setattr(learning, "SEARCHED", 0)
+    document = measured_by(plan)
+    assert one(document, "a1")["denoised"] != one(plain, "a1")["denoised"]
+    assert faults(document, plan) == ""
+    one(document, "a1")["denoised"][0] += 10
+    assert "the denoised counts of a1 do not follow" in faults(document, plan)
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_what_version_2_measured_of_many_values_holds(noise: str) -> None:
     """Shares of single attributes one by one, and rare values shrunk to even counts."""

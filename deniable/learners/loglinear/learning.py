@@ -48,6 +48,8 @@ FEWEST_RECORDS = 10_000
 
 _SIGNAL_OF_A_TABLE = {"gaussian": 300.0, "laplace": 400.0}
 """Signal above which there is one more extra table per attribute; Laplace noise grows faster with their number."""
+SEARCHED = 30
+"""Number of attributes above which pairs are searched for zeros, and excess of value counts is taken off equally."""
 WIDE = 50
 """Number of attributes above which more extra tables are requested at the same signal: most pairs are not measured."""
 _MOST_MORE_TABLES = 3.0
@@ -260,7 +262,7 @@ def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyMarginal], total: float, 
     """The buckets of all attributes."""
     few, known = _FEW * _typical_noise(plan), plan.domain.public_shares
     found = (
-        bucketed(attribute, ones[i], total, few, signal)
+        bucketed(attribute, ones[i], total, few, signal, equally=len(ones) > SEARCHED)
         if i in ones
         else Bucketed(np.zeros(1, np.uint16), np.asarray([total]))
         for i, attribute in enumerate(plan.domain.attributes)
@@ -317,6 +319,7 @@ class _Tables:
             laplace=plan.noise == "laplace",
             zeros=structural_zeros(plan.domain, attributes),
             known={i: attributes[i].added_up(shares) for i, shares in plan.domain.public_shares.items()},
+            searched=len(plan.layout.counted) > SEARCHED,
         )
         self.found: list[NoisyMarginal] = []
         self.reasons: list[Reason] = []

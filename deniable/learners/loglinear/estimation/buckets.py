@@ -4,12 +4,12 @@ Only noisy counts are used. What is counted by buckets does not belong here.
 """
 
 from dataclasses import dataclass
-from math import log10
+from math import log10, sqrt
 
 import numpy as np
 
 from deniable.foundation.domain import Attribute, Codes
-from deniable.learners.loglinear.estimation.empirical_bayes import posterior_mean
+from deniable.learners.loglinear.estimation.empirical_bayes import nearest_with_total, posterior_mean
 from deniable.learners.loglinear.estimation.sparse_counts import sparse_counts
 from deniable.measurements.noisy_tables import Cells, Sums
 from deniable.models.noisy_marginals import NoisyMarginal
@@ -52,7 +52,9 @@ class Bucketed:
         return np.moveaxis(found, 0, axis)
 
 
-def bucketed(attribute: Attribute, noisy: NoisyMarginal, total: float, few: float, signal: float) -> Bucketed:
+def bucketed(
+    attribute: Attribute, noisy: NoisyMarginal, total: float, few: float, signal: float, *, equally: bool = False
+) -> Bucketed:
     """Put an attribute's values into buckets.
 
     Args:
@@ -61,8 +63,9 @@ def bucketed(attribute: Attribute, noisy: NoisyMarginal, total: float, few: floa
         total: the noisy number of records.
         few: a count that hardly stands out from the noise of a typical table.
         signal: total divided by the mean noise of a typical table.
+        equally: see `smooth_value_counts`.
     """
-    counts = value_counts(attribute, noisy, total)
+    counts = value_counts(attribute, noisy, total, equally=equally)
     size = attribute.cardinality
     if size <= 2:
         return Bucketed(np.arange(size, dtype=np.uint16), counts)
@@ -72,15 +75,23 @@ def bucketed(attribute: Attribute, noisy: NoisyMarginal, total: float, few: floa
     return Bucketed(_pooled(counts, few), counts)
 
 
-def value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float) -> Cells:
+def value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float, *, equally: bool = False) -> Cells:
     """Denoised counts of an attribute's values, which sum to the noisy number of records."""
     if attribute.kind == "numeric" or attribute.cardinality < POOLED_FROM:
-        return smooth_value_counts(attribute, noisy, total)
+        return smooth_value_counts(attribute, noisy, total, equally=equally)
     return sparse_counts(noisy.values, float(noisy.deviation), total, laplace=noisy.noise == "laplace")
 
 
-def smooth_value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float) -> Cells:
-    """The same by a law of lifts over even counts, or over those of the neighbours of a numeric value."""
+def smooth_value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float, *, equally: bool = False) -> Cells:
+    """The same by a law of lifts over even counts, or over those of the neighbours of a numeric value.
+
+    Args:
+        attribute: the attribute.
+        noisy: its noisy counts.
+        total: the noisy number of records.
+        equally: whether what the counts exceed the number by is taken off all of them alike, before they are denoised
+            and after, instead of in proportion to them.
+    """
     values = noisy.values
     expected = np.full(values.shape, total / len(values))
     if attribute.is_ordered and len(values) > FEW_VALUES:
@@ -88,6 +99,11 @@ def smooth_value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float
         running = np.convolve(padded, np.full(5, 0.2), mode="valid")
         expected = np.maximum(running, total / len(values) / 50)
         expected *= total / expected.sum()
+    if equally:
+        known, even = values + (total - values.sum()) / len(values), np.ones(len(values))
+        left = float(noisy.deviation) * sqrt(1 - 1 / len(values))
+        counts = posterior_mean(known, expected, left, laplace=noisy.noise == "laplace")
+        return nearest_with_total(counts, even, total)
     counts = posterior_mean(values, expected, noisy.deviation, laplace=noisy.noise == "laplace")
     if counts.sum() <= 0:
         counts = expected

@@ -61,6 +61,25 @@ def posterior_mean(
     return np.asarray(np.maximum((responsible * means).sum(axis=1), 0.0))
 
 
+def nearest_with_total(values: Cells, variances: Cells, total: float) -> Cells:
+    """The non-negative counts with a given sum that are nearest in squared deviations, each over its variance.
+
+    The excess of the sum is divided in proportion to the variances; counts below 0 are set to 0, and the rest is
+    divided again. With equal variances it is the projection onto the simplex (Duchi et al. 2008; Michelot 1986).
+
+    Args:
+        values: noisy counts, shape (cells,).
+        variances: variances of their noise, above 0, same shape.
+        total: the sum, above 0.
+    """
+    left = np.ones(values.shape, np.bool_)
+    while True:
+        moved = values + variances * ((total - values[left].sum()) / variances[left].sum())
+        if bool((moved[left] >= 0).all()):
+            return np.asarray(np.where(left, moved, 0.0))
+        left &= moved >= 0
+
+
 def likelihoods(gap: Cells, variance: Cells, *, laplace: bool) -> Cells:
     """How likely each noisy count is under each component of a mixture, relative to its likeliest.
 

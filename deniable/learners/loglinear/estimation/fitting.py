@@ -44,6 +44,7 @@ class Shape:
         laplace: whether the noise is Laplace.
         zeros: what rules say about pairs of attributes.
         known: for some attributes, the shares of their buckets that are publicly known.
+        searched: whether pairs are searched for structural zeros that no rule states.
     """
 
     sizes: tuple[int, ...]
@@ -52,6 +53,7 @@ class Shape:
     laplace: bool
     zeros: StructuralZeros = field(default_factory=StructuralZeros)
     known: Mapping[int, Cells] = field(default_factory=dict)
+    searched: bool = False
 
     def permitted(self, attributes: Attributes) -> Cells | None:
         """Share of each cell of a table that rules of its pairs permit; None if they permit everything."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from deniable.learners.loglinear.estimation.compiled_mixtures import maximise
 from deniable.learners.loglinear.estimation.counting import A_PAIR
-from deniable.learners.loglinear.estimation.empirical_bayes import denoised, posterior_mean
+from deniable.learners.loglinear.estimation.detected_zeros import occupied
+from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Factor, Fit, Shape, Sums, draw, raked
 from deniable.learners.loglinear.estimation.orders import candidate_orders
 from deniable.measurements.noisy_tables import Cells
@@ -30,6 +31,8 @@ TRIAL_RECORDS = 5_000
 _ROUNDING = 1e-9
 _LEAST_VARIANCE = 1e-6
 """Least share of a count's variance that is left once the sum of all counts is known."""
+_MISSED_SUMS = 5.0
+"""Deviations of the noise of a cell that marginals may be missed by where zeros were found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,25 +95,6 @@ class FittedModel:
     def expected(self, attributes: Attributes) -> Cells:
         """Expected counts of a pair of attributes, or of a triple with the target."""
         return np.asarray(self.total * self.shares[attributes])
-
-
-def nearest_with_total(values: Cells, variances: Cells, total: float) -> Cells:
-    """The non-negative counts with a given sum that are nearest in squared deviations, each over its variance.
-
-    The excess of the sum is divided in proportion to the variances; counts below 0 are set to 0, and the rest is
-    divided again. With equal variances it is the projection onto the simplex (Duchi et al. 2008; Michelot 1986).
-
-    Args:
-        values: noisy counts, shape (cells,).
-        variances: variances of their noise, above 0, same shape.
-        total: the sum, above 0.
-    """
-    left = np.ones(values.shape, np.bool_)
-    while True:
-        moved = values + variances * ((total - values[left].sum()) / variances[left].sum())
-        if bool((moved[left] >= 0).all()):
-            return np.asarray(np.where(left, moved, 0.0))
-        left &= moved >= 0
 
 
 def estimate_total(tables: Sequence[NoisyMarginal]) -> float:
@@ -230,7 +214,21 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
             noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible, maximise=maximise
         )
         found[attributes] = raked(counts, own)
+        if evidence.shape.searched and len(attributes) == A_PAIR:
+            held = occupied(noisy, deviation, *(margins[i] for i in attributes))
+            narrowed = raked(counts * held, own)
+            if _has_sums(narrowed, own, _MISSED_SUMS * deviation):
+                found[attributes] = narrowed
     return tuple(found[table.attributes] for table in evidence.tables)
+
+
+def _has_sums(table: Cells, wanted: Sequence[Sums], tolerance: float) -> bool:
+    """Whether the marginals of a table are the given ones; those of a table with too many zeros cannot be."""
+    for axes, counts in wanted:
+        others = tuple(other for other in range(table.ndim) if other not in axes)
+        if np.abs(table.sum(axis=others) - counts).max() > tolerance:
+            return False
+    return True
 
 
 def fit_maximum_entropy(
