@@ -46,7 +46,7 @@ _MOST_AT_ONCE = 100  # parameters, and tags, that MLflow accepts in one request
 
 @dataclass
 class _Unsent:
-    """What a step has recorded and MLflow has not been told yet.
+    """What a step has recorded and has not yet sent to MLflow.
 
     Attributes:
         parameters: of the step.
@@ -184,7 +184,7 @@ class StepRecord:
         return reference
 
     def send(self) -> None:
-        """Tell MLflow what it was not told yet.
+        """Send what was not sent yet.
 
         Raises:
             RecordFailed: MLflow does not accept it.
