@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from deniable.foundation import keys
 from tests import (
+    garbage,  # noqa: F401 - before what is large
     made_once,  # noqa: F401 - by the process that all others are started by
     seconds,
 )

@@ -9,7 +9,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import steps_of_run
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tables.columns import columns_of
-from stores.tracking.client import PARENT, USER, client_of, closing_run, recording, tracking_uri
+from stores.tracking.client import PARENT, USER, RecordFailed, client_of, closing_run, recording, tracking_uri
 from stores.tracking.experiment_page import DESCRIPTION
 from stores.tracking.run_links import TASK_RUN, link_from_prefect, prefect_tags
 from stores.vault.step_log import StepDraft, note_step, resource
@@ -41,11 +41,32 @@ _NO_GUARANTEE = "none: privacy test 1 gives no differential privacy"
 _DIGEST_CHARACTERS = 36  # the longest that MLflow accepts
 _DIGESTS = {"public": "SHA-256", "keyed": "HMAC-SHA256 under the release key"}
 _MODEL = "model"
+_MOST_AT_ONCE = 100  # parameters, and tags, that MLflow accepts in one request
+
+
+@dataclass
+class _Unsent:
+    """What a step has recorded and has not yet sent to MLflow.
+
+    Attributes:
+        parameters: of the step.
+        costs: figures of the step alone.
+        figures: figures of the step and, unless it is a part, of the release.
+        outputs: of the step.
+    """
+
+    parameters: dict[str, str] = field(default_factory=dict)
+    costs: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict)
+    outputs: list[Reference] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class StepRecord:
     """The record of a step in MLflow.
+
+    Parameters, figures and outputs are sent together when the step ends, whether or not it succeeds: a request for each
+    of them would take as long as the step. Files are sent at once.
 
     Attributes:
         workspace: the release.
@@ -59,22 +80,23 @@ class StepRecord:
     headline: bool = True
     costs: list[Guarantee | None] = field(default_factory=list)
     draft: StepDraft = field(default_factory=StepDraft)
+    _unsent: _Unsent = field(default_factory=_Unsent)
 
     def parameters(self, **values: object) -> None:
         """Record public parameters of the step."""
-        self.draft.parameters.update({name: str(value) for name, value in values.items()})
-        with recording(self.workspace.state) as client:
-            client.log_batch(self.run_id, params=[Param(name, str(value)) for name, value in values.items()])
+        said = {name: str(value) for name, value in values.items()}
+        self.draft.parameters.update(said)
+        self._unsent.parameters.update(said)
 
     def figures(self, values: Mapping[str, float], audience: Audience) -> None:
-        """Record figures by name, each as `internal/NAME` or `public/NAME`, in one call.
+        """Record figures by name, each as `internal/NAME` or `public/NAME`.
 
         Raises:
             Refused: the figures are restricted.
         """
         named = {f"{_may_be_recorded(name, audience)}/{name}": float(value) for name, value in values.items()}
         self.draft.figures.update(named)
-        self._metrics(named)
+        self._unsent.figures.update(named)
 
     def spent(self, guarantee: Guarantee | None, events: Sequence[MechanismEvent] = ()) -> None:
         """Record the cost of the step: `epsilon` and `delta` of its run, and the events for the accountant.
@@ -97,8 +119,7 @@ class StepRecord:
         if guarantee is None:
             self.parameters(**{f"{prefix}guarantee": _NO_GUARANTEE})
         else:
-            costs = {f"{prefix}epsilon": guarantee.epsilon, f"{prefix}delta": guarantee.delta}
-            _log_metrics(self.workspace.state, self.run_id, costs)
+            self._unsent.costs.update({f"{prefix}epsilon": guarantee.epsilon, f"{prefix}delta": guarantee.delta})
         if events:
             self.document([event.to_record() for event in events], f"{prefix}events.json", Audience.PUBLIC)
 
@@ -159,8 +180,24 @@ class StepRecord:
     def output(self, reference: Reference) -> Reference:
         """Record an output of the step, and return its reference."""
         self.draft.outputs.append(resource(reference))
-        self._lineage([reference], "output")
+        self._unsent.outputs.append(reference)
         return reference
+
+    def send(self) -> None:
+        """Send what was not sent yet.
+
+        Raises:
+            RecordFailed: MLflow does not accept it.
+        """
+        unsent = self._unsent
+        if unsent.outputs:
+            self._lineage(unsent.outputs, "output")
+        with recording(self.workspace.state) as client:
+            _log(client, self.run_id, unsent.costs | unsent.figures, unsent.parameters)
+            if self.headline:
+                _log(client, self.workspace.mlflow_run_id, unsent.figures, {})
+        for told in (unsent.parameters, unsent.costs, unsent.figures, unsent.outputs):
+            told.clear()
 
     def _lineage(self, references: Sequence[Reference], role: str) -> None:
         with recording(self.workspace.state) as client:
@@ -172,11 +209,6 @@ class StepRecord:
         """The columns of a public table; those of other tables are not shown."""
         is_table = item.rows is not None and item.audience is Audience.PUBLIC
         return columns_of(self.workspace.spec.domain) if is_table else None
-
-    def _metrics(self, values: Mapping[str, float]) -> None:
-        _log_metrics(self.workspace.state, self.run_id, values)
-        if self.headline:
-            _log_metrics(self.workspace.state, self.workspace.mlflow_run_id, values)
 
 
 @contextmanager
@@ -221,9 +253,15 @@ def recorded_step(
         if inputs:
             step.draft.inputs.extend(resource(item) for item in inputs)
             step._lineage(inputs, "input")  # noqa: SLF001 - of the same module
-        yield step
+        try:
+            yield step
+        except BaseException:
+            with suppress(RecordFailed):
+                step.send()
+            raise
         if not step.costs:
             step.spent(_NOTHING)
+        step.send()
     task_run = prefect_tags().get(TASK_RUN)
     note_step(workspace, step.draft.finished(name, part, mlflow_run=step.run_id, task_run=task_run))
 
@@ -278,13 +316,13 @@ def _may_be_recorded(name: str, audience: Audience) -> str:
     return audience.value
 
 
-def _log_metrics(state: Path, run_id: str, values: Mapping[str, float]) -> None:
-    """Record metrics without a step; MLflow's model pages show the first step of a stepped one."""
+def _log(client: MlflowClient, run_id: str, figures: Mapping[str, float], parameters: Mapping[str, str]) -> None:
+    """Record figures without a step, and parameters; MLflow's model pages show the first step of a stepped one."""
     now = int(time.time() * 1000)
-    with recording(state) as client:
-        client.log_batch(
-            run_id,
-            metrics=[Metric(name, float(value), now, 0) for name, value in values.items() if math.isfinite(value)],
-            # MLflow stores infinity as 1.8e308, which looks like a figure.
-            tags=[RunTag(name, str(float(value))) for name, value in values.items() if not math.isfinite(value)],
-        )
+    metrics = [Metric(name, value, now, 0) for name, value in figures.items() if math.isfinite(value)]
+    # MLflow stores infinity as 1.8e308, which looks like a figure.
+    tags = [RunTag(name, str(value)) for name, value in figures.items() if not math.isfinite(value)]
+    params = [Param(name, value) for name, value in parameters.items()]
+    for first in range(0, max(len(metrics), len(tags), len(params)), _MOST_AT_ONCE):
+        these = slice(first, first + _MOST_AT_ONCE)
+        client.log_batch(run_id, metrics=metrics[these], tags=tags[these], params=params[these])

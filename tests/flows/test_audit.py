@@ -37,6 +37,7 @@ from stores.keys.signing_keys import new_key, revoke_key, signing_key
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from stores.tracking.registry import CURRENT
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
+from tests.quick_databases import mlflow_made_once
 from tests.small_release import write_small_release
 
 RUNS = "MLflow's runs are as they were when the record was signed"
@@ -843,6 +844,7 @@ def test_a_release_that_a_server_recorded_is_audited_by_its_address(
     there = tmp_path / "there"
     store = ["--backend-store-uri", f"sqlite:///{there / 'mlflow.db'}", "--artifacts-destination", str(there / "files")]
     there.mkdir()
+    shutil.copy(mlflow_made_once(), there)
     address = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     with (there / "server.log").open("wb") as log:

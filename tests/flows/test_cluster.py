@@ -457,27 +457,32 @@ def other_code(folder: Path) -> str:
     return str(folder)
 
 
-def test_workers_that_are_not_what_a_release_needs_are_refused_before_it_begins(
+def require_refused(agency: Agency, folder: Path, said: str, *before: str, **variables: str) -> None:
+    """A release does not begin while there is such a worker, and is told why."""
+    spec = write_small_release(folder / "spec", name="refused")
+    with worker(agency, *before, **variables):
+        agency.wait_for(3)
+        with pytest.raises(Refused, match=said):
+            release.with_options(task_runner=agency.runner)(spec, agency.state)
+    agency.wait_for(2)
+    assert not list((agency.state / "vault").glob("refused-*"))
+
+
+def test_workers_that_run_other_code_are_refused_before_a_release_begins(
     tmp_path: Path, agency: Agency, prefect: None
 ) -> None:
-    spec = write_small_release(tmp_path / "spec", name="refused")
+    other = other_code(tmp_path / "other")
+    require_refused(agency, tmp_path, "runs other code; install the same version", PYTHONPATH=other)
+
+
+@pytest.mark.nightly
+def test_workers_that_do_not_see_the_state_folder_are_refused_before_a_release_begins(
+    tmp_path: Path, agency: Agency, prefect: None
+) -> None:
     elsewhere = f'mount -t tmpfs none {agency.state}/cluster/probes && exec "$@"'
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
-    cases: list[tuple[tuple[str, ...], dict[str, str], str]] = [
-        ((), {"PYTHONPATH": other_code(tmp_path / "other")}, "runs other code; install the same version"),
-        (
-            ("unshare", *user, "--mount", "sh", "-c", elsewhere, "sh"),
-            {},
-            "does not see the state folder; mount it there",
-        ),
-    ]
-    for before, variables, said in cases:
-        with worker(agency, *before, **variables):
-            agency.wait_for(3)
-            with pytest.raises(Refused, match=said):
-                release.with_options(task_runner=agency.runner)(spec, agency.state)
-        agency.wait_for(2)
-    assert not list((agency.state / "vault").glob("refused-*"))
+    unshared = ("unshare", *user, "--mount", "sh", "-c", elsewhere, "sh")
+    require_refused(agency, tmp_path, "does not see the state folder; mount it there", *unshared)
 
 
 @pytest.mark.nightly

@@ -37,6 +37,7 @@ from stores.vault.pending_approval import Held, NotPublished
 from tasks.running.step import StepFailed
 from tests.catcher import Catcher, catching
 from tests.flows.command import environment, run, variables_of_this_server
+from tests.prototypes import Prototype
 from tests.small_release import QUICK, made_up_people, write_small_release
 from tests.warm import run_module
 
@@ -102,17 +103,30 @@ def catcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Catcher]:
         yield catcher
 
 
+@pytest.fixture(scope="module")
+def released_once(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, Prototype]:
+    """A dataset of which there is a release, an ordinary one: what it was made of is known by its snapshot."""
+    dataset = Dataset(tmp_path_factory.mktemp("released") / "people")
+    release(dataset.spec, dataset.state)
+    return dataset, Prototype(dataset.folder)
+
+
+@pytest.fixture
+def dataset(released_once: tuple[Dataset, Prototype]) -> Dataset:
+    """A dataset of which there is a release, as it was when that was just published."""
+    made, prototype = released_once
+    prototype.restore()
+    return made
+
+
 def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
-    tmp_path: Path, prefect: None, catcher: Catcher
+    dataset: Dataset, prefect: None, catcher: Catcher
 ) -> None:
-    dataset = Dataset(tmp_path)
-    # The first one is an ordinary release: what it was made of is known by its snapshot.
-    first = release(dataset.spec, dataset.state).workspace.release_id
-    before = dataset.as_it_is
+    first, before = dataset.current, dataset.as_it_is
     people = made_up_people()
     for again in (people, people[::-1]):
-        write_small_release(tmp_path / "again", people=again)
-        done = dataset.refresh(tmp_path / "again" / "people.csv")
+        write_small_release(dataset.folder / "again", people=again)
+        done = dataset.refresh(dataset.folder / "again" / "people.csv")
         assert (done.released, done.current) == (None, first)
         assert "unchanged" in done.in_words
         assert dataset.as_it_is == before
@@ -143,14 +157,13 @@ def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
     assert catcher.caught == []
 
 
-def test_a_lost_key_is_made_again_and_what_was_released_is_still_known(tmp_path: Path, prefect: None) -> None:
-    dataset = Dataset(tmp_path)
-    first = dataset.refresh()
-    assert first.released is not None
+def test_a_lost_key_is_made_again_and_what_was_released_is_still_known(dataset: Dataset, prefect: None) -> None:
+    first = dataset.current
+    assert dataset.refresh().released is None
     place = dataset.state / "keys" / f"dataset-{dataset.name}.key"
     old = place.read_bytes()
     assert dataset.refresh().released is None
-    note = dataset.state / "vault" / first.current / "arrival.json"
+    note = dataset.state / "vault" / first / "arrival.json"
     noted = json.loads(note.read_text())
     place.unlink()
     assert dataset.refresh().released is None
@@ -166,10 +179,8 @@ def test_a_lost_key_is_made_again_and_what_was_released_is_still_known(tmp_path:
     ],
 )
 def test_a_change_of_the_schema_stops_it_and_leaves_all_as_it_was(
-    tmp_path: Path, prefect: None, catcher: Catcher, arrival: dict[str, Any], kind: type[DeniableError], said: str
+    dataset: Dataset, prefect: None, catcher: Catcher, arrival: dict[str, Any], kind: type[DeniableError], said: str
 ) -> None:
-    dataset = Dataset(tmp_path)
-    dataset.refresh()
     before = dataset.as_it_is
     with pytest.raises(kind, match=said) as refused:
         dataset.refresh(dataset.arrival("2016", **arrival))
@@ -209,11 +220,11 @@ def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
 
 @pytest.mark.parametrize("policy", [{"kind": "equal_share", "refreshes": 9}, {"kind": "share_of_rest", "n": 8}])
 def test_a_refresh_that_asks_more_than_its_share_is_refused_with_both_numbers(
-    tmp_path: Path, prefect: None, catcher: Catcher, policy: dict[str, Any]
+    released_once: tuple[Dataset, Prototype], tmp_path: Path, catcher: Catcher, policy: dict[str, Any]
 ) -> None:
     """The lifetime cap has room for eight releases and a bit; the first leaves less than eight times what it cost."""
-    asked = Dataset(tmp_path / "asked")
-    asked.refresh()
+    asked, prototype = released_once
+    prototype.restore()
     cost = Ledger.open(ledger_place(asked.state)).spent(asked.name)
     budget = {"epsilon": float(cost.epsilon * 8) * (1 + 1e-9), "delta": 1e-2}
     dataset = Dataset(tmp_path, budget=budget, refresh={**REFRESHED["refresh"], "budget": policy})

@@ -80,6 +80,28 @@ def cases() -> dict[str, dict[str, Any]]:
     return {**found, **{f"{learner} certified": asked for learner, asked in CERTIFIED.items()}}
 
 
+def cases_of_rows() -> dict[str, str]:
+    """Those that the contract of mechanisms makes, and compares, by the name of its row."""
+    found = {}
+    for learner, row in LEARNERS.items():
+        drawn = CHARGED if row.charges_draws else "seedless"
+        found[f"learner {learner}"] = f"{learner} {drawn} {row.noises[0] if row.noises else ''}".strip()
+    found |= {f"learner {learner} with a certificate": f"{learner} certified" for learner in CERTIFIED}
+    return found | {f"sampler {drawn}": f"marginals {drawn} gaussian" for drawn in SAMPLERS if drawn != CHARGED}
+
+
+def cases_at_night() -> set[str]:
+    """Those whose noise and whose sampler are in other cases, each without the other: only a night tries them."""
+    of_rows = set(cases_of_rows().values())
+    return {
+        f"{learner} {drawn} {noise}"
+        for learner, row in LEARNERS.items()
+        for noise in row.noises
+        for drawn in set(SAMPLERS) - {"seedless", CHARGED}
+        if noise != "gaussian"
+    } - of_rows
+
+
 def made(folder: Path, changes: dict[str, Any], key: bytes = KEY) -> dict[str, str]:
     """Make a release, and digests of it.
 
@@ -91,7 +113,7 @@ def made(folder: Path, changes: dict[str, Any], key: bytes = KEY) -> dict[str, s
     Returns:
         SHA-256 by what was made: files, the record, the ledger.
     """
-    drawn = drawn_release(folder, "golden", key, run_name=f"golden-{folder.name}", **changes)
+    drawn = drawn_release(folder, "golden", key, run_name=f"golden-{folder.parent.name}-{folder.name}", **changes)
     note_publication(drawn.workspace, drawn.publish())
     return digests(drawn.workspace)
 

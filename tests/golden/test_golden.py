@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.made import NOTED, REFRESH, cases, compared, made
+from tests.golden.made import NOTED, REFRESH, cases, cases_at_night, cases_of_rows, compared, made
 
 CASES = cases()
+IN_THE_CONTRACT = set(cases_of_rows().values())
 DIGESTS: dict[str, dict[str, str]] = json.loads(NOTED.read_text())
 
 
@@ -15,7 +16,19 @@ def test_every_kind_is_noted() -> None:
     assert set(DIGESTS) == {*CASES, REFRESH}
 
 
-@pytest.mark.parametrize("case", CASES)
+def test_what_the_contract_makes_and_what_the_night_makes_are_cases() -> None:
+    assert set(CASES) > IN_THE_CONTRACT
+    assert set(CASES) - IN_THE_CONTRACT > cases_at_night()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=[pytest.mark.nightly] if case in cases_at_night() else [])
+        for case in CASES
+        if case not in IN_THE_CONTRACT  # which compares them (tests/mechanisms)
+    ],
+)
 def test_a_release_is_what_it_was(case: str, tmp_path: Path) -> None:
     assert compared(made(tmp_path / "golden", CASES[case])) == compared(DIGESTS[case])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests import garbage  # noqa: F401 - before what is large
 from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are imported
 
 import flows.cli.release  # noqa: F401 # isort: skip
