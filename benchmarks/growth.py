@@ -100,9 +100,9 @@ REASONS: Final[dict[tuple[str, str], str]] = {
     (
         "attributes",
         DRAW,
-    ): "each attribute depends on more others the more there are, so that fewer of its distributions "
-    "are small enough to be computed beforehand, and more tables are added up for each value. From 40 attributes to 160 "
-    "the power is 1 on average.",
+    ): "each attribute depends on more others the more there are: fewer of its distributions "
+    "are small enough to be computed beforehand, and more tables are added up for each value. From 40 to 160 "
+    "attributes the power is 1 on average.",
 }
 """Why CPU seconds grow more than proportionally, by axis and what is measured."""
 
