@@ -54,6 +54,18 @@ def test_chunks_add_up_to_the_counts_of_the_whole() -> None:
         assert np.array_equal(one, other)
 
 
+@pytest.mark.parametrize(
+    ("codes", "fault"),
+    [([[0, 1], [0, 3]], "codes of values must be below"), ([[0], [1]], "rows must have 2 attributes at least, got 1")],
+)
+def test_rows_of_another_table_are_an_error_and_not_counted_elsewhere_in_memory(
+    codes: list[list[int]], fault: str
+) -> None:
+    partition = Partition((np.arange(2, dtype=np.uint16), np.arange(3, dtype=np.uint16)))
+    with pytest.raises(IndexError, match=fault):
+        RowCounter(lambda: [np.asarray(codes, np.uint16)]).tables(partition, [(0, 1)])
+
+
 @pytest.mark.parametrize("rows", [0, 1, 4097, 10_000])
 def test_small_and_large_tables_of_many_rows_are_counted_alike(rows: int) -> None:
     """Beyond the rows that are counted together, odd numbers of them, and a table on each side of what is small."""

@@ -87,10 +87,11 @@ class _Tables(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True)
-def _add(codes, tables, counts):  # noqa: C901 - one kernel
-    """Add rows to all tables, some rows at a time, whose buckets stay in the processor's cache.
+def _add(codes, tables, counts):  # noqa: C901, PLR0912 - one kernel
+    """Add rows to all tables, some rows at a time, whose buckets stay in the processor's cache; whether all could be.
 
-    Of neighbouring rows, which often are in one cell, every other one is counted in a second table, if it is small: a
+    A code that no attribute has ends it, because compiled code would count in memory that belongs to something else. Of
+    neighbouring rows, which often are in one cell, every other one is counted in a second table, if it is small: a
     count need not wait for the one before.
     """
     used, bucket, bucket_start = tables.used, tables.bucket, tables.bucket_start
@@ -103,7 +104,10 @@ def _add(codes, tables, counts):  # noqa: C901 - one kernel
         some = min(len(codes) - begun, _AT_A_TIME)
         for r in range(some):
             for j in range(len(used)):
-                buckets[j, r] = bucket[bucket_start[j] + np.int64(codes[begun + r, used[j]])]
+                at = bucket_start[j] + np.int64(codes[begun + r, used[j]])
+                if at >= bucket_start[j + 1]:
+                    return False
+                buckets[j, r] = bucket[at]
         for table in range(len(table_start) - 1):
             cells[:some] = 0
             for place in range(member_start[table], member_start[table + 1]):
@@ -124,6 +128,7 @@ def _add(codes, tables, counts):  # noqa: C901 - one kernel
             else:
                 for r in range(some):
                     first[np.uint64(cells[r])] += 1
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +142,11 @@ class RowCounter:
     chunks: Callable[[], Iterable[Codes]]
 
     def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
-        """Count several tables; see `Counter`."""
+        """Count several tables; see `Counter`.
+
+        Raises:
+            IndexError: a row lacks an attribute, or has a value that its attribute does not have.
+        """
         shapes = [partition.shape(attributes) for attributes in wanted]
         used = sorted({attribute for attributes in wanted for attribute in attributes})
         number = {attribute: j for j, attribute in enumerate(used)}
@@ -153,7 +162,10 @@ class RowCounter:
         )
         counts = np.zeros(starts[-1], np.int64)
         for codes in self.chunks():
-            _add(np.ascontiguousarray(codes, np.uint16), tables, counts)
+            if used and used[-1] >= codes.shape[1]:
+                raise IndexError(f"rows must have {used[-1] + 1} attributes at least, got {codes.shape[1]}.")
+            if not _add(np.ascontiguousarray(codes, np.uint16), tables, counts):
+                raise IndexError("codes of values must be below the number of their attribute's values, got others.")
         return [counts[a:b].reshape(shape) for a, b, shape in zip(starts, starts[1:], shapes, strict=False)]
 
 
