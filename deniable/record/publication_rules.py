@@ -83,7 +83,7 @@ def publication(spec: Mapping[str, Any], *, approved: bool = False) -> dict[str,
     exact = policy is not None and (by_itself or bool(policy["refuse_beyond"]))
     is_evaluated = Fraction(spec["split"]["holdout"]) > 0
     tells = [said.format(share=share) for share, said in _limits(spec).values()]
-    public = spec["evaluation"].get("public")
+    public = spec.get("evaluation", {}).get("public")
     not_held_out = _NOT_MEASURED if public is None else _PUBLICLY.format(file=public["file"], sha256=public["sha256"])
     tells += [_READ, _NONE_EMPTY if is_evaluated else not_held_out]
     tells += words_of(synthesis["guarantee"]).tells(synthesis)

@@ -439,7 +439,7 @@ MUTANTS = (
         (
             "p, q = held + (size - 1) * other, size * other",
             "p, q = held, size * other",
-            "a response that supports another of the values asked for does not count",
+            "a response that supports another of the requested values does not count",
             _OTHERS + "test_shares_of_answers_cover_those_of_the_population",
         ),
     ),
@@ -457,7 +457,7 @@ MUTANTS = (
         (
             "            outside=(inside.size - cells) * self._prior,",
             "            outside=cells * self._prior,",
-            "the prior weight of the other cells is that of those asked for",
+            "the prior weight of the other cells is that of those requested",
             _LEVELS,
         ),
     ),

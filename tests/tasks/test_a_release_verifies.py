@@ -11,6 +11,7 @@ import pytest
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
+from deniable.ledger.drawing_versions import VERSIONS
 from deniable.ledger.entries import Publication, day_of
 from deniable.plausible_deniability.privacy_tests import best_t, theorem_1
 from deniable.record.trust import Revocation, TrustedKeys
@@ -253,7 +254,9 @@ def test_a_record_that_states_theorem_1_with_its_t_holds_as_it_did(drawn: Drawn,
     assert used in faults(published.signed_again(record, 1).verify())
 
 
-@pytest.mark.parametrize(("learner", "right"), [("marginals", 1), ("loglinear", 4)])
+@pytest.mark.parametrize(
+    ("learner", "right"), [("marginals", VERSIONS["learn_parameters"]), ("loglinear", VERSIONS["learn_loglinear"])]
+)
 def test_a_charge_for_a_draw_of_no_known_version_is_found(
     learner: str, right: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
