@@ -85,6 +85,9 @@ OpenProbability: TypeAlias = Annotated[Exact, Field(gt=0, lt=1)]
 Delta: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_DELTA, LARGEST_DELTA))]
 Epsilon: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON, LARGEST_EPSILON))]
 Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_RECORDS)]
+PublicFile: TypeAlias = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
+"""The path of a table that anyone may read, relative to the spec's folder; records state it."""
+Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Strict(BaseModel):

@@ -30,6 +30,8 @@ from deniable.foundation.spec_values import (
     OpenProbability,
     Positive,
     Probability,
+    PublicFile,
+    Sha256,
     Strict,
     domain_known_to,
 )
@@ -58,7 +60,6 @@ KNOWN_FORMATS = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, a folder/ of 
 # Draws compare 64-bit words with multiples of the probabilities' common denominator.
 _LARGEST_DENOMINATOR = 10**12
 _LARGEST_CHUNK = 100_000_000
-_LONGEST_PATH = 1000
 _MOST_TABLES = 1000
 _MOST_LINES = 50
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -343,8 +344,8 @@ class PublicComparison(Strict):
         sha256: its digest, which records state; another file is refused.
     """
 
-    file: Annotated[str, Field(min_length=1, max_length=_LONGEST_PATH, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    file: PublicFile
+    sha256: Sha256
 
 
 class Evaluation(Strict):

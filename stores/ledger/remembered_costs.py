@@ -13,10 +13,10 @@ from hashlib import sha256
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import deniable.privacy
 from deniable.privacy.remembered import REMEMBERED
+from stores.vault.disk import replace_whole
 
 _NAME = "costs.json"
 _MOST = 4096
@@ -74,10 +74,7 @@ class CostsOnDisk(MutableMapping[str, float]):
 
     def _write(self) -> None:
         self._place.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"made by": self._made_by, "costs": self._answers}, indent=1)
-        with NamedTemporaryFile("w", dir=self._place.parent, encoding="utf-8", delete=False) as file:
-            file.write(text)
-        Path(file.name).replace(self._place)
+        replace_whole(self._place, json.dumps({"made by": self._made_by, "costs": self._answers}, indent=1))
 
 
 def remember_costs(state: Path) -> None:

@@ -23,7 +23,7 @@ from deniable.record.trust import TrustedKeys
 from schemas.provenance import RECORD, Provenance
 from stores.keys.signed_record import read_record
 from stores.record.discovery_record import discovery_place, trusted_discovery
-from stores.record.record_reader import trusted_content, trusted_record
+from stores.record.record_reader import trusted_content
 from stores.tracking.release_search import (
     APPROVED_BY,
     DISCOVERY,
@@ -68,11 +68,13 @@ class _Facts:
 
     Attributes:
         told: the facts that are shown.
+        run: its run in MLflow; empty for the first discoveries, which had none.
         day: the day of publication.
         epsilon: its cost; infinite if no epsilon bounds it.
     """
 
     told: Told
+    run: str
     day: str
     epsilon: float
 
@@ -118,10 +120,7 @@ def found_release(client: MlflowClient, state: Path, run: Run, trusted: TrustedK
     """
     page = run.info.experiment_id, run.info.run_id
     try:
-        if DISCOVERY in run.data.tags:
-            facts = _facts_of_discovery(_discovery_of(client, state, run, trusted))
-        else:
-            facts = _facts(_record_of(client, state, run, trusted))
+        facts = _stated_of(client, state, run, trusted)
     except DeniableError as error:
         return FoundRelease(reported_by_mlflow(run), page, doubt=str(error))
     return FoundRelease(facts.told, page, otherwise=tuple(_otherwise(facts, run)))
@@ -144,22 +143,14 @@ def unseen_releases(
         seen: runs that the search found.
         trusted: the trusted keys.
     """
-    for place in sorted(state.glob(f"releases/*/{RECORD}"), reverse=True):
-        with suppress(DeniableError, OSError):
-            record = trusted_record(place, trusted).record
-            facts = _facts(record)
-            if record.runs.mlflow_run not in seen and wanted.has(facts):
-                page = _page_of(client, record.runs.mlflow_run)
-                yield FoundRelease(facts.told, page, otherwise=("it does not find the release",))
-    for place in sorted(discovery_place(state, "").glob(f"*/{RECORD}"), reverse=True):
-        with suppress(DeniableError, OSError):
-            stated = trusted_discovery(read_record(place), str(place), trusted)
-            run = stated.get("runs", {}).get("mlflow_run", "")
-            facts = _facts_of_discovery(stated)
-            if run not in seen and wanted.has(facts):
-                # The first discoveries had no runs in MLflow.
-                otherwise = ("it does not find the discovery",) if run else ()
-                yield FoundRelease(facts.told, _page_of(client, run), otherwise=otherwise)
+    for kind, read in (("release", _read_release), ("discovery", _read_discovery)):
+        folder = state / "releases" if kind == "release" else discovery_place(state, "")
+        for place in sorted(folder.glob(f"*/{RECORD}"), reverse=True):
+            with suppress(DeniableError, OSError):
+                facts = read(read_record(place), str(place), trusted)
+                if facts.run not in seen and wanted.has(facts):
+                    otherwise = (f"it does not find the {kind}",) if facts.run else ()
+                    yield FoundRelease(facts.told, _page_of(client, facts.run), otherwise=otherwise)
 
 
 def _page_of(client: MlflowClient, run_id: str) -> tuple[str, str] | None:
@@ -179,43 +170,34 @@ def reported_by_mlflow(run: Run) -> Told:
     }
 
 
-def _record_of(client: MlflowClient, state: Path, run: Run, trusted: TrustedKeys) -> Provenance:
-    """The record of a run's release, if it is trusted."""
+def _stated_of(client: MlflowClient, state: Path, run: Run, trusted: TrustedKeys) -> _Facts:
+    """What the record of a run states, if it is trusted: the one in the state folder, or else MLflow's copy."""
     name = run.info.run_name or ""
-    place = state / "releases" / name / RECORD
+    place, read = state / "releases" / name / RECORD, _read_release
+    if DISCOVERY in run.data.tags:
+        place, read = discovery_place(state, name) / RECORD, _read_discovery
     if Path(name).name == name and place.is_file():
         with suppress(DeniableError):
-            return _of_run(trusted_record(place, trusted).record, run)
+            return _of_run(read(read_record(place), str(place), trusted), run)
     content = read_artifact(state, run.info.artifact_uri, client.tracking_uri, _ARTIFACT)
     if content is None:
         raise Refused("it has no record")
-    return _of_run(trusted_content(content, f"{_ARTIFACT} in MLflow", trusted).record, run)
+    return _of_run(read(content, f"{_ARTIFACT} in MLflow", trusted), run)
 
 
-def _of_run(record: Provenance, run: Run) -> Provenance:
-    """Refuse the record of another release, which anyone with write access to MLflow could have put there."""
-    if record.runs.mlflow_run != run.info.run_id:
-        raise Refused(f"its record is that of {record.release.id}, which is another run")
-    return record
+def _of_run(facts: _Facts, run: Run) -> _Facts:
+    """Refuse the record of something else, which anyone with write access to MLflow could have put there."""
+    if facts.run != run.info.run_id:
+        raise Refused(f"its record is that of {facts.told[_RELEASE]}, which is another run")
+    return facts
 
 
-def _discovery_of(client: MlflowClient, state: Path, run: Run, trusted: TrustedKeys) -> Mapping[str, Any]:
-    """The record of a run's discovery, if it is trusted."""
-    place = discovery_place(state, Path(run.info.run_name or "").name) / RECORD
-    if place.is_file():
-        with suppress(DeniableError):
-            return _of_same_run(trusted_discovery(read_record(place), str(place), trusted), run)
-    content = read_artifact(state, run.info.artifact_uri, client.tracking_uri, _ARTIFACT)
-    if content is None:
-        raise Refused("it has no record")
-    return _of_same_run(trusted_discovery(content, f"{_ARTIFACT} in MLflow", trusted), run)
+def _read_release(content: bytes, place: str, trusted: TrustedKeys) -> _Facts:
+    return _facts(trusted_content(content, place, trusted).record)
 
 
-def _of_same_run(stated: Mapping[str, Any], run: Run) -> Mapping[str, Any]:
-    """Refuse the record of another discovery."""
-    if stated.get("runs", {}).get("mlflow_run") != run.info.run_id:
-        raise Refused(f"its record is that of {stated['discovery']['id']}, which is another run")
-    return stated
+def _read_discovery(content: bytes, place: str, trusted: TrustedKeys) -> _Facts:
+    return _facts_of_discovery(trusted_discovery(content, place, trusted))
 
 
 def _facts_of_discovery(stated: Mapping[str, Any]) -> _Facts:
@@ -231,7 +213,7 @@ def _facts_of_discovery(stated: Mapping[str, Any]) -> _Facts:
         STARTED_BY: stated.get("people", {}).get("started_by", _UNKNOWN),
         APPROVED_BY: NOBODY,
     }
-    return _Facts(told, time[:_DAY], float(epsilon))
+    return _Facts(told, stated.get("runs", {}).get("mlflow_run", ""), time[:_DAY], float(epsilon))
 
 
 def _facts(record: Provenance) -> _Facts:
@@ -246,7 +228,7 @@ def _facts(record: Provenance) -> _Facts:
         STARTED_BY: record.people.started_by,
         APPROVED_BY: approval.by if approval is not None else NOBODY,
     }
-    return _Facts(told, record.release.published, epsilon)
+    return _Facts(told, record.runs.mlflow_run, record.release.published, epsilon)
 
 
 def _epsilon(record: Provenance) -> float:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from deniable.foundation.errors import InvalidInput, Refused
 from schemas.catalog import code_digest, schema_code
@@ -17,6 +16,7 @@ from schemas.references import Audience
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import charged_under, is_charged
 from stores.record.discovery_record import DISCOVERY_NOTE
+from stores.vault.disk import replace_whole
 from stores.vault.lease import LEASE, is_leased, leased
 from stores.vault.workspace import Workspace
 
@@ -111,15 +111,7 @@ def note_reported(state: Path, release_id: str) -> None:
 
 def _replace(state: Path, begun: ResumableRelease) -> None:
     """Replace the note of a release, completely or not at all."""
-    place = state / "vault" / begun.release_id / _RECORD
-    with NamedTemporaryFile("w", dir=place.parent, prefix=f".{_RECORD}.", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            file.write(json.dumps(asdict(begun)))
-            file.flush()
-            temporary.replace(place)
-        finally:
-            temporary.unlink(missing_ok=True)
+    replace_whole(state / "vault" / begun.release_id / _RECORD, json.dumps(asdict(begun)))
 
 
 def ended_with(workspace: Workspace) -> str | None:

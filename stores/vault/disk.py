@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 DISK_FULL = "there is no room left on the disk that holds {state}; free some space there and run the release again."
 """Message, to be formatted with the state folder."""
@@ -26,3 +27,19 @@ def flush_to_disk(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def replace_whole(place: Path, text: str) -> None:
+    """Replace a file completely or not at all; after a power failure the former one may be there.
+
+    Raises:
+        OSError: it cannot be written; the former one stays, and nothing is left beside it.
+    """
+    with NamedTemporaryFile("w", dir=place.parent, prefix=f".{place.name}.", encoding="utf-8", delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(text)
+            file.flush()
+            temporary.replace(place)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from stores.record.audit_target import NO_MLFLOW, AuditTarget
 from stores.record.discovery_record import trusted_discovery
 from stores.releases.discovery_run import RunFound, Shown, found_run, shown_of
 from stores.vault.workspace import file_digest
-from tasks.running.check import Checks, as_check, out_of_reach
+from tasks.running.check import Checks, as_check, differences, out_of_reach
 
 _RUN = "MLflow's run shows what the record states, and nothing else"
 _TOO_OLD = "it was made before discoveries had runs in MLflow"
@@ -53,13 +53,8 @@ def _otherwise(shown: Shown, found: RunFound) -> Iterator[str]:
         ("parameter", shown.parameters, found.parameters),
         ("metric", {name: repr(value) for name, value in shown.metrics.items()}, found.metrics),
     ):
-        for name in sorted(stated.keys() | there.keys()):
-            if name not in there:
-                yield f"{kind} {name} was deleted"
-            elif name not in stated:
-                yield f"{kind} {name} was added"
-            elif stated[name] != there[name]:
-                yield f"{kind} {name} was changed; it is now {there[name]}"
+        for name, what in differences(stated, there):
+            yield f"{kind} {name} was {what}" + (f"; it is now {there[name]}" if what == "changed" else "")
     for name, value in shown.tags.items():
         if found.tags.get(name) != value:
             yield f"tag {name} was changed; it is now {found.tags.get(name, 'deleted')}"
@@ -68,13 +63,8 @@ def _otherwise(shown: Shown, found: RunFound) -> Iterator[str]:
 def _of_files(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
     """Where its files differ from the public ones."""
     stated = {f"public/{name}": file_digest(folder / name) for name in (DOCUMENT, RECORD)}
-    for name in sorted(stated.keys() | files.keys()):
-        if name not in files:
-            yield f"artifact {name} was deleted"
-        elif name not in stated:
-            yield f"artifact {name} was added"
-        elif stated[name] != files[name]:
-            yield f"artifact {name} was changed"
+    for name, what in differences(stated, files):
+        yield f"artifact {name} was {what}"
 
 
 def _of_steps(shown: Shown, found: RunFound) -> Iterator[str]:

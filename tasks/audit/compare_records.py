@@ -14,7 +14,7 @@ from stores.record.record_reader import trusted_record
 from stores.tracking.run_tree import RECORD_DIGEST, RECORD_PUBLIC_DIGEST, record_in_mlflow
 from stores.vault.kept_files import changeable_by_others, shelf_digests
 from stores.vault.workspace import file_digest
-from tasks.running.check import Checks, as_check, not_compared, out_of_reach
+from tasks.running.check import Checks, as_check, differences, not_compared, out_of_reach
 
 _SHELVED = "the internal record on the shelf is signed by a trusted key"
 _COPIES = "MLflow's copy of the internal record is identical, and its tags name both records"
@@ -146,14 +146,9 @@ def _shelf(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
     if signed is None:
         yield from _named_on_shelf(sealed, internal.record)
         return
-    now = shelf_digests(sealed.shelf)
-    for place in sorted(signed.keys() | now.keys()):
-        if place not in now:
-            yield f"{place} was deleted from the shelf"
-        elif place not in signed:
-            yield f"{place} was added to the shelf"
-        elif signed[place] != now[place]:
-            yield f"{place} was changed on the shelf"
+    where = {"deleted": "from", "added": "to", "changed": "on"}
+    for place, what in differences(signed, shelf_digests(sealed.shelf)):
+        yield f"{place} was {what} {where[what]} the shelf"
 
 
 def _exposed(sealed: AuditTarget) -> Iterator[str]:

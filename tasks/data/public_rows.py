@@ -21,7 +21,7 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.tables import Tally
 from deniable.mechanisms import PublicTable
 from schemas.regular_files import require_regular
-from schemas.spec.release_spec import FileSource, ReleaseSpec
+from schemas.spec.release_spec import FileSource, PublicComparison, ReleaseSpec
 from stores.tables.sources import locate, opened_source
 from stores.tables.tables import VALID, encode, frame_of
 from tasks.data.validate import Findings, examine
@@ -50,13 +50,8 @@ class PublicCounter:
             InvalidInput: the file is missing, or has another digest.
             Refused: it is the confidential source, or has no valid row.
         """
-        path = self.spec.folder / self.table.path
-        digest = digest_of(self.spec, path)
-        if digest != self.table.sha256:
-            raise InvalidInput(
-                f"the public file {self.table.path} must have the SHA-256 {self.table.sha256}, got {digest}; find out "
-                "which of the two is right, and add the lines that `python -m flows select SPEC` prints."
-            )
+        table, lines = self.table, "add the lines that `python -m flows select SPEC` prints"
+        path = _stated_file(self.spec, table.path, table.sha256, lines)
         return counted_publicly(self.spec, path, empty, self.cache, self._source)
 
     @cached_property
@@ -133,29 +128,35 @@ def require_public_table(spec: ReleaseSpec) -> None:
     public = spec.evaluation.public
     if public is None:
         return
-    digest = digest_of(spec, spec.folder / public.file)
-    if digest != public.sha256:
+    _stated_file(spec, public.file, public.sha256, "correct evaluation.public")
+
+
+def _stated_file(spec: ReleaseSpec, file: str, sha256: str, correct: str) -> Path:
+    """The public file that a spec names, which must have the digest that it states; otherwise the correction."""
+    path = spec.folder / file
+    digest = digest_of(spec, path)
+    if digest != sha256:
         raise InvalidInput(
-            f"the public table {public.file} must have the SHA-256 {public.sha256}, got {digest}; find out which of "
-            "the two is right, and correct evaluation.public."
+            f"the public file {file} must have the SHA-256 {sha256}, got {digest}; find out which of the two is "
+            f"right, and {correct}."
         )
+    return path
 
 
-def public_codes(spec: ReleaseSpec, cache: Path) -> list[Codes]:
+def public_codes(spec: ReleaseSpec, public: PublicComparison, cache: Path) -> list[Codes]:
     """Codes of the valid rows of the public table that a release is compared with.
 
     Args:
-        spec: the release, which names the table.
+        spec: the release.
+        public: the table.
         cache: folder for downloads.
 
     Raises:
         InvalidInput: the file is missing, or has another digest.
         Refused: it is the confidential source or a copy of it, or has no valid row.
     """
-    require_public_table(spec)
-    if spec.evaluation.public is None:
-        return []
-    return counted_publicly(spec, spec.folder / spec.evaluation.public.file, _Rows, cache).chunks
+    path = _stated_file(spec, public.file, public.sha256, "correct evaluation.public")
+    return counted_publicly(spec, path, _Rows, cache).chunks
 
 
 class _Rows:

@@ -29,7 +29,7 @@ from reports.plots.commutes import FLOWS, series_of_commutes
 from reports.plots.pairs import pair_errors, series_of_pair, shares_of_pair, worst_pairs
 from schemas.references import Reference
 from schemas.spec.evaluation import NOT_MEASURED, EvaluationFigures, error_of, judge
-from schemas.spec.release_spec import ReleaseSpec
+from schemas.spec.release_spec import PublicComparison, ReleaseSpec
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.data.public_rows import public_codes
@@ -79,8 +79,8 @@ def evaluate_utility(
         The figures; internal, for they are measured on real records without noise.
     """
     spec = workspace.spec
-    if spec.is_compared_publicly:
-        return _on_public_table(workspace, released)
+    if spec.evaluation.public is not None:
+        return _on_public_table(workspace, released, spec.evaluation.public)
     if not spec.is_evaluated:
         with recorded_step(workspace, "evaluate_utility", inputs=[released]) as step:
             record_evaluation(step, "utility", NOT_MEASURED, {})
@@ -102,14 +102,11 @@ def evaluate_utility(
 evaluate_utility_task = as_task(evaluate_utility)
 
 
-def _on_public_table(workspace: Workspace, released: Reference) -> EvaluationFigures:
+def _on_public_table(workspace: Workspace, released: Reference, public: PublicComparison) -> EvaluationFigures:
     """Compare the release with a public table; no confidential record is read."""
     spec = workspace.spec
-    public = spec.evaluation.public
-    if public is None:
-        raise AssertionError
     with recorded_step(workspace, "evaluate_utility", inputs=[released]) as step:
-        rows = public_codes(spec, workspace.state / "cache")
+        rows = public_codes(spec, public, workspace.state / "cache")
         step.parameters(public_table=public.file, public_table_sha256=public.sha256)
         words = workspace.key().stream(
             step="evaluate_utility",

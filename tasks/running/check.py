@@ -1,6 +1,6 @@
 """Binds a comparison of an audit to a Prefect task: its result is not stored, and an error counts as a failed check."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import TypeAlias
 
@@ -38,6 +38,17 @@ def as_check(function: Callable[[AuditTarget], Checks], what: str) -> Task[[Audi
         return (Check(f"{what} can be compared", (fault,)),)
 
     return task(name=function.__name__, persist_result=False, cache_policy=NO_CACHE)(guarded)
+
+
+def differences(stated: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Where what is there now differs from what was stated: each name in order, and `deleted`, `added` or `changed`."""
+    for name in sorted(stated.keys() | now.keys()):
+        if name not in now:
+            yield name, "deleted"
+        elif name not in stated:
+            yield name, "added"
+        elif stated[name] != now[name]:
+            yield name, "changed"
 
 
 def out_of_reach(name: str, why: str) -> Check:

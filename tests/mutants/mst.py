@@ -120,8 +120,8 @@ MUTANTS = (
             _SOURCE,
         ),
         (
-            "        if digest != self.table.sha256:",
-            "        if not digest:",
+            "    if digest != sha256:",
+            "    if not digest:",
             "any file counts as the public file",
             _NIST + "test_a_file_with_another_digest_is_refused",
         ),

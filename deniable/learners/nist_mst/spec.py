@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from deniable.foundation.spec_values import Count, Positive, Strict, domain_known_to
+from deniable.foundation.spec_values import Count, Positive, PublicFile, Sha256, Strict, domain_known_to
 from deniable.learners.entry import CountingEntry
 from deniable.learners.nist_mst.public_selection import Thresholds
 
@@ -53,8 +53,8 @@ class PublicSelection(Strict):
         max_cells: largest number of cells of the model's tables together.
     """
 
-    public_file: Annotated[str, Field(min_length=1, max_length=_LONGEST_PATH, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    public_file: PublicFile
+    sha256: Sha256 | None = None
     tables: Annotated[tuple[ChosenTable, ...], Field(max_length=_MOST_TABLES)] | None = None
     least_information: Positive = Fraction(1, 1000)
     strong_information: Positive = Fraction(1, 10)

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.spec_values import Count, Epsilon, Strict, domain_known_to
+from deniable.foundation.spec_values import Count, Epsilon, PublicFile, Sha256, Strict, domain_known_to
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.pegs.plan import public_orders
 
@@ -14,7 +14,6 @@ MOST_KEY_CELLS = 1_000_000
 MOST_BLOCK = 1000
 MOST_DRAWS = 1000
 _MOST_WEIGHT = 10**9
-_LONGEST_PATH = 1000
 
 
 Orders: TypeAlias = dict[str, tuple[str, ...]] | None
@@ -109,8 +108,8 @@ class SeedFile(Strict):
         sha256: its digest; another file is refused. `python -m flows select` prints it.
     """
 
-    path: Annotated[str, Field(min_length=1, max_length=_LONGEST_PATH, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    path: PublicFile
+    sha256: Sha256 | None = None
 
 
 class Entry(KeyedEntry):
