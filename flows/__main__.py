@@ -60,7 +60,7 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
         {"backup": "run_backup_command", "restore": "run_restore_command"},
     ),
 )
-# Those without one.
+# Commands that this module implements itself.
 _SHORT = {"release", "plan", "unfinished", "discard", "ui"}
 _COMMANDS = {command: (module, run) for module, _, runs in _MODULES for command, run in runs.items()}
 
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -> int:
-    """Report why a command failed."""
+    """Print why a command failed."""
     if isinstance(error, _SpecRefused):
         return _complain(str(error), REFUSED)
     from stores.vault.pending_approval import Held, NotPublished  # noqa: PLC0415 - of most commands nothing is held
@@ -108,7 +108,7 @@ def _complain_of(error: DeniableError, asked: argparse.Namespace, state: Path) -
 
 
 def _tell_counts(error: DeniableError) -> None:
-    """Show the exact counts behind a refusal to people who may read them; no message has them."""
+    """Show the exact counts behind a refusal to people cleared to read them; no message contains them."""
     from stores.vault.exact_counts import RefusedByCounts  # noqa: PLC0415 - where a step refused, it is imported
 
     if isinstance(error, RefusedByCounts) and (counts := error.counts()):
@@ -116,7 +116,7 @@ def _tell_counts(error: DeniableError) -> None:
 
 
 def _prepared(named: Path | None) -> Path:
-    """The state folder, and the environment set for it."""
+    """Return the state folder, after setting up the environment for it."""
     try:
         return prepare_environment(named)
     except OSError as error:
@@ -126,7 +126,7 @@ def _prepared(named: Path | None) -> Path:
 
 
 def _remains(asked: argparse.Namespace, state: Path) -> bool:
-    """Whether a command remains to be carried out: after the questions of `new`, the release, if it is to run."""
+    """Return whether a command remains to be carried out; after `new` that is the release, if it was accepted."""
     if asked.command == "new":
         from flows.cli.tables.new import begin_release  # noqa: PLC0415 - imports pydantic
 
@@ -165,7 +165,7 @@ def _carry_out(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _checked(path: Path) -> "ReleaseSpec":
-    """The spec, if nothing is wrong with it."""
+    """Return the spec, or raise if it is not valid."""
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - few commands read one
 
     try:
@@ -175,7 +175,7 @@ def _checked(path: Path) -> "ReleaseSpec":
 
 
 def _kept(asked: argparse.Namespace, state: Path) -> str:
-    """What to do about an unfinished release that is kept, as a rule because it was paid for."""
+    """Return advice on an unfinished release that was kept, usually because it has been charged."""
     if asked.command not in {"release", "refresh"}:
         return ""
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - as these commands do
@@ -227,7 +227,7 @@ def _tell(sentence: str) -> None:
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """A parser of the requested command and of those without a module; of all commands, if it is none of them."""
+    """Return a parser of the requested command and of those in this module; of all if the command is unknown."""
     parser = argparse.ArgumentParser(
         prog="python -m flows", description="Release synthetic tables, and inspect releases."
     )
@@ -264,7 +264,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _unexpected(error: Exception, state: Path) -> str:
-    """The message for an error from outside the steps, such as one of Prefect's; its details may quote records."""
+    """Return the message for an error outside the steps, such as one of Prefect's; its details may quote records."""
     if _cannot_be_written(error, state):
         return f"the state folder must be writable, and {state} no longer is; make it so, or name another with --state."
     from stores.vault.disk import DISK_FULL, disk_is_full  # noqa: PLC0415 - rarely so
@@ -287,7 +287,7 @@ def _unexpected(error: Exception, state: Path) -> str:
 
 
 def _cannot_be_written(error: Exception, state: Path) -> bool:
-    """Whether an error comes from a state folder that became read-only, or is gone."""
+    """Whether an error was caused by a state folder that became read-only or no longer exists."""
     if not os.access(state, os.W_OK | os.X_OK):
         return True
     if not isinstance(error, OSError) or error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:

@@ -1,6 +1,6 @@
 """The audit: whether MLflow, the shelf, the folder and the ledger still agree with the record of a release.
 
-It changes none of them: its findings go to the user who started it, and to Prefect.
+It changes none of them. Its findings are shown to the user who started it, and in Prefect.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +35,7 @@ class Audited:
 
     Attributes:
         release: the release's name.
-        checks: each thing that was checked.
+        checks: the checks, in order.
     """
 
     release: str
@@ -43,12 +43,12 @@ class Audited:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was found to be wrong."""
+        """Whether no check failed."""
         return all(check.holds for check in self.checks)
 
     @property
     def is_unsure(self) -> bool:
-        """Whether nothing was found to be wrong, but some checks could not be made."""
+        """Whether no check failed, but some could not be made."""
         return not self.holds and not any(check.made for check in self.checks if not check.holds)
 
     @property
@@ -77,7 +77,7 @@ class Audited:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """A line for each check with its findings below it, and the verdict."""
+        """One line for each check, followed by its findings, and the verdict."""
         return (*(line for check in self.checks for line in _lines(check)), self.verdict)
 
 
@@ -100,12 +100,12 @@ class AuditHindered(AuditFailed, ServerDown):
 
 @flow(name="audit", flow_run_name="audit {release}", persist_result=False)
 def audit(release: str, state: Path | None = None, keys: Path | None = None) -> Audited:
-    """Compare everything kept of a release with its record, and attach the findings to the run.
+    """Compare everything that is kept of a release with its record, and attach the findings to the run.
 
     Args:
         release: its name, or the path of its public folder.
         state: the state folder that it was made in; by default DENIABLE_STATE or `var`.
-        keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder.
+        keys: the trust file; by default the file named by DENIABLE_TRUSTED_KEYS, otherwise that of the state folder.
 
     Returns:
         What was found: nothing that is wrong.
@@ -119,7 +119,7 @@ def audit(release: str, state: Path | None = None, keys: Path | None = None) -> 
 
 
 def audit_release(release: str, state: Path, keys: Path | None = None) -> Audited:
-    """Do the same within the current run.
+    """Audit a release, as `audit` does, within the current run.
 
     Args:
         release: its name, or the path of its public folder.
@@ -131,7 +131,7 @@ def audit_release(release: str, state: Path, keys: Path | None = None) -> Audite
 
     Raises:
         AuditFailed: something is not as it was.
-        AuditHindered: nothing was found to be wrong, but some checks could not be made.
+        AuditHindered: no check failed, but some could not be made.
         InvalidInput: there is no such release.
     """
     with on_its_page(f"audit of {Path(release).name}") as page:
@@ -149,13 +149,13 @@ def audit_release(release: str, state: Path, keys: Path | None = None) -> Audite
 
 
 def audit_here(release: str, state: Path, keys: Path | None = None, ledger: Path | None = None) -> Audited:
-    """Do the same in this process alone, without Prefect.
+    """Audit a release, as `audit` does, in this process and without Prefect.
 
     Args:
         release: its name, or the path of its public folder.
         state: the state folder that it was made in, or that of an auditor elsewhere.
         keys: the trust file.
-        ledger: an export of the ledger, to be checked in its place.
+        ledger: an export of the ledger, checked instead of the ledger itself.
 
     Returns:
         The findings, wrong or not.
@@ -168,19 +168,19 @@ def audit_here(release: str, state: Path, keys: Path | None = None, ledger: Path
 
 
 def _comparisons(sealed: AuditTarget) -> Sequence[Task[[AuditTarget], Checks]]:
-    """What is compared; a discovery has no internal record."""
+    """Return the comparisons to make; a discovery has no internal record."""
     return _OF_DISCOVERIES if sealed.is_discovery else _COMPARISONS
 
 
 def _audited(sealed: AuditTarget, comparisons: Iterable[Callable[[AuditTarget], Checks]]) -> Audited:
     if sealed.elsewhere:
-        # Without a trust file nothing can be verified, which is no fault of the release.
+        # Without a trust file nothing can be verified; that is not evidence against the release.
         sealed.trusted()
     return Audited(sealed.release_id, tuple(check for compare in comparisons for check in compare(sealed)))
 
 
 def _lines(check: Check) -> list[str]:
-    """A check with its findings below it; texts written by others cannot imitate lines of our own."""
+    """Return the lines for a check and its findings; text from other sources cannot imitate such a line."""
     if check.holds:
         return [printable(check.line)]
     return [
@@ -190,6 +190,6 @@ def _lines(check: Check) -> list[str]:
 
 
 def _page(audited: Audited) -> str:
-    """The findings, in Markdown."""
+    """Return the findings in Markdown."""
     lines = "\n".join(audited.lines[:-1]).replace("```", "'''")
     return f"**{audited.verdict}**\n\n```text\n{lines}\n```\n"

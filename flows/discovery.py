@@ -56,7 +56,7 @@ class Discovered:
         discovery: its name.
         folder: the folder of what it released.
         answers: what it released.
-        charged: whether this run charged it; otherwise an earlier one did.
+        charged: whether this run charged it; if not, an earlier one did.
     """
 
     discovery: str
@@ -71,7 +71,7 @@ def discover(spec: Path, plan: Mapping[str, Any], state: Path | None = None, *, 
 
     Args:
         spec: the spec, YAML.
-        plan: what is requested, as `DiscoveryPlan.document` has it.
+        plan: what is requested, in the form of `DiscoveryPlan.document`.
         state: the state folder; by default DENIABLE_STATE or `var`.
         anew: whether to begin another discovery, even if one of the same request is finished.
     """
@@ -82,21 +82,21 @@ def discover(spec: Path, plan: Mapping[str, Any], state: Path | None = None, *, 
 def make_discovery(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path, *, anew: bool = False) -> Discovered:
     """Answer the questions of a plan about the source of a spec, and keep the answers with a signed record.
 
-    The same questions about the same source are answered from what is kept, and cost nothing again; a discovery that
-    was ended before its time is resumed.
+    The same questions about the same source are answered from the stored answers at no further cost. An interrupted
+    discovery is resumed.
 
     Args:
-        spec: the spec; its source, its dataset, its person and the custody of its key are used.
+        spec: the spec, of which the source, the dataset, the person identifier and the custody of the key are used.
         plan: what is requested.
         state: the state folder.
         anew: whether to begin another discovery, even if one of the same request is finished. Its noise is fresh, and
             it is charged again.
 
     Raises:
-        InvalidInput: the source lacks a column, or a question cannot be requested.
+        InvalidInput: the source lacks a column, or a question is not allowed.
         NoPolicy: neither the ledger nor the spec has a budget.
         BudgetExceeded: the dataset's budget has no room for it; nothing was drawn.
-        Refused: the copy of the source that it began with was changed, or the state folder is one for replays.
+        Refused: the discovery's copy of the source was changed, or the state folder is a scratch folder of replays.
     """
     require_askable(spec, plan)
     if is_scratch(state):
@@ -106,9 +106,9 @@ def make_discovery(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path, *, anew:
         )
     with on_its_page(f"discovery for {spec.name}") as page:
         page.about(spec.dataset_name)
-        # A discovery that could not be signed in the end must not begin.
+        # A discovery that could not be signed at the end must not begin.
         signing_key(state)
-        # One turn for all datasets, because specs may share a name, and thereby the names of discoveries.
+        # One lock for all datasets, because specs, and so discoveries, may share a name.
         with turn(state, "discover"):
             begun = begun_before(state, spec, request_digest(spec, plan))
             if begun is not None and begun.finished and not anew:
@@ -127,10 +127,10 @@ def make_discovery(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path, *, anew:
 
 
 def require_askable(spec: ReleaseSpec, plan: DiscoveryPlan) -> None:
-    """Refuse questions about columns that are never released, or that no schema could have.
+    """Refuse questions about columns that are never released, or that no schema could contain.
 
     Raises:
-        InvalidInput: a column identifies people, or has a name that no schema can have; or the dataset's guarantees are
+        InvalidInput: a column identifies people, or its name is not valid in a schema; or the dataset's guarantees are
             for one record replaced.
     """
     require_unit(spec)
@@ -145,8 +145,8 @@ def require_askable(spec: ReleaseSpec, plan: DiscoveryPlan) -> None:
 
 
 def _as_before(state: Path, spec: ReleaseSpec, begun: Begun) -> Discovered:
-    """A finished discovery, as it was."""
-    # The run that published it may have been ended before its key was destroyed.
+    """Return a finished discovery, unchanged."""
+    # The run that published it may have ended before it destroyed the key.
     end_custody(Workspace(state=state, release_id=begun.discovery, spec=spec, mlflow_run_id=""))
     folder = discovery_place(state, begun.discovery)
     return Discovered(begun.discovery, folder, released_answers(state, begun.discovery), charged=False)
@@ -163,9 +163,9 @@ def _made(workspace: Workspace, plan: DiscoveryPlan) -> Discovered:
 
 @contextmanager
 def _opened(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path, begun: Begun | None) -> Iterator[Workspace]:
-    """Open a discovery, new or begun before, and close it as the block ends.
+    """Open a new or an unfinished discovery, and close it when the block ends.
 
-    One that fails before its columns were copied leaves nothing but MLflow's record: nothing was charged yet.
+    If it fails before its columns are copied, only MLflow's record remains, since nothing was charged yet.
     """
     name = _new_name(spec, plan, state) if begun is None else begun.discovery
     vault = state / "vault" / name
@@ -195,7 +195,7 @@ def _opened(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path, begun: Begun | 
 
 
 def _new_name(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path) -> str:
-    """Name a discovery that begins now, if the budget has room for it; nothing is charged yet."""
+    """Return the name of a discovery that begins now, if the budget has room for it; nothing is charged yet."""
     ledger = state_ledger(state)
     if spec.budget is not None:
         ledger.set_policy(policy_of(spec, spec.budget), unless_set=True)

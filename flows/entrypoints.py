@@ -1,6 +1,6 @@
-"""The flows of the deployments: what can be requested by Prefect's forms, checked again where it runs.
+"""The flows of the deployments, which can be started from Prefect's forms.
 
-A form can be sent unchecked, so the parameters are typed here. The flows do the same as the command line.
+A form's entries can be sent unchecked, so the flows check their parameters again. They do the same as the command line.
 """
 
 import re
@@ -63,13 +63,13 @@ Arrival = Annotated[
 
 
 def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
-    """Note that the end of a run, and its releases, have been reported to Prefect; a hook of flows."""
+    """Note that the end of a run and its releases were reported to Prefect; a flow hook."""
     for name in finished_in(flow_run.id):
         note_reported(state_folder(), name)
 
 
 def source_of(spec: Path) -> str | None:
-    """The source of new data for a run without one: the current value of Prefect's variable, else the spec's source.
+    """Return the source of new data for a run that names none: Prefect's variable, otherwise the spec's source.
 
     Args:
         spec: the release spec.
@@ -96,8 +96,8 @@ def source_of(spec: Path) -> str | None:
 def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa: FBT001, FBT002 - a box of a form
     """Release what a spec describes, or resume an unfinished release of it.
 
-    A scheduled run makes a release of its own: what an earlier run left is finished first. A run that is resumed after
-    an outage makes no release other than the one that it began.
+    A scheduled run makes its own release, after it has finished what an earlier run left unfinished. A run that is
+    resumed after an outage makes only the release that it began.
 
     Args:
         spec: the release spec.
@@ -106,7 +106,8 @@ def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa:
     Returns:
         The release's name, as the run's message.
 
-    A release that a person must decide on suspends the run: no process is kept. The person who resumes it gives a name.
+    If a person must decide on a release, the run is suspended, and its process ends. The person who resumes it gives a
+    name.
 
     Raises:
         DeniableError: the release failed, was refused, or could not be finished; another run resumes it.
@@ -121,9 +122,9 @@ def release(spec: SpecName, begin_another: bool = False) -> State[Any]:  # noqa:
 
 @flow(name="refresh", flow_run_name="refresh of {spec}", persist_result=False, on_completion=[note_told])
 def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
-    """Release new data of a dataset, unless exactly these data are released; spend no more than this refresh may.
+    """Release new data of a dataset, unless exactly these data are already released, within this refresh's share.
 
-    A release that a person must decide on suspends the run, as with `release`.
+    If a person must decide on the release, the run is suspended, as with `release`.
 
     Args:
         spec: the release spec, with an entry `refresh`.
@@ -132,8 +133,8 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
             not read: it dates from the worker's start.
 
     Returns:
-        What was done, as the run's message; how far the table moved is an artifact of the run. A refresh that failed
-        and has notified the same webhook as Prefect would ends as FailedAndTold.
+        What was done, as the run's message; the drift of the table is an artifact of the run. A failed refresh that has
+        itself notified the webhook that Prefect would notify ends as FailedAndTold.
 
     Raises:
         DeniableError: the refresh failed or was refused; what was published before is untouched.
@@ -141,7 +142,7 @@ def refresh(spec: SpecName, source: Arrival | None = None) -> State[Any]:
     place = spec_places()[spec]
 
     def refresh_it(_mine: HeldNote | None) -> str:
-        # A release that was held is unfinished, and is finished first.
+        # A held release is unfinished, and is finished first.
         silent_on = () if is_last_attempt() else OUTAGES
         done = refreshing.refresh_dataset(place, source=source or source_of(place), silent_on=silent_on)
         if done.released is not None:
@@ -165,7 +166,7 @@ def audit(release: AuditedName | None = None) -> State[Any]:
     """Check that a release, its runs in MLflow and its charges are unchanged since its record was signed.
 
     Args:
-        release: name of the release, or of a discovery; all that are published if none is given.
+        release: name of a release or a discovery; by default all that are published.
 
     Returns:
         The verdict, as the run's message; the findings are an artifact of the run.
@@ -177,13 +178,13 @@ def audit(release: AuditedName | None = None) -> State[Any]:
 
 
 def _published(state: Path) -> list[str]:
-    """Names of all published releases, and of discoveries."""
+    """Return the names of all published releases and discoveries."""
     discoveries = discovery_place(state, "").glob(f"*/{RECORD}")
     return [*published_releases(state), *sorted(place.parent.name for place in discoveries)]
 
 
 def _audited(names: list[str]) -> State[Any]:
-    """Audit releases, all of them even if one fails."""
+    """Audit releases, and continue with the others if one fails."""
     failed: list[auditing.AuditFailed] = []
     with on_its_page(f"audit of {names[0] if len(names) == 1 else 'all releases'}") as page:
         for name in names:
@@ -193,7 +194,7 @@ def _audited(names: list[str]) -> State[Any]:
                 failed.append(failure)
         page.ended(f"{len(names) - len(failed)} of {len(names)} as they were")
         if failed:
-            # Evidence is reported first.
+            # Evidence of changes is reported first.
             raise min(failed, key=lambda failure: isinstance(failure, auditing.AuditHindered))
     beside = any(discovery_place(state_folder(), name).is_dir() for name in names)
     things = "releases and discoveries" if beside else "releases"
@@ -211,13 +212,13 @@ def replay(release: ReleaseName) -> State[Any]:
         The verdict, as the run's message.
 
     Raises:
-        ReplayDiffers: a step gave something else; the message names it, with the reason.
+        ReplayDiffers: a step gave a different result; the message names the step and the reason.
     """
     return resumable(lambda: Completed(message=replaying.replay_release(release, state_folder()).verdict))
 
 
 def published_releases(state: Path) -> list[str]:
-    """Names of the releases that were published, the oldest first."""
+    """Return the names of the published releases, the oldest first."""
     return sorted(path.name for path in (state / "releases").glob("*/"))
 
 
@@ -226,7 +227,7 @@ def _released(place: Path, mine: HeldNote | None, *, begin_another: bool) -> str
 
     Args:
         place: the spec.
-        mine: the release that this run was suspended for.
+        mine: the release for which this run was suspended.
         begin_another: whether to begin another release even if one of the spec is unfinished.
     """
     state, here = state_folder(), _this_run()
@@ -235,7 +236,7 @@ def _released(place: Path, mine: HeldNote | None, *, begin_another: bool) -> str
     scheduled = is_scheduled()
     worked_for = own if scheduled or begin_another else begun
     if worked_for and worked_for[-1].ended:
-        # The release of this run was finished by another while it was down.
+        # Another run finished the release of this one while it was down.
         return f"published {worked_for[-1].release_id}"
     begun_as = mine.release if mine else own[-1].release_id if own else None
     anew = begin_another and begun_as is None
@@ -244,17 +245,18 @@ def _released(place: Path, mine: HeldNote | None, *, begin_another: bool) -> str
         if not scheduled or mine is not None or find_release(state, name).runs[:1] == (here,):
             note_finished(name)
             return f"published {name}"
-        # It belongs to another night, whose run did not get this far; its end is reported with this night's own.
+        # It belongs to an earlier scheduled run, which did not get this far; its end is reported together with this
+        # run's own.
         note_reported(state, name)
         begun_as = None
 
 
 def _once_decided(dataset: str, work: Callable[[HeldNote | None], str]) -> State[Any]:
-    """Do the work, and wait for a person if its release is held.
+    """Do the work, and wait for a person's decision if the release is held.
 
     Args:
-        dataset: the dataset, which no other run works on meanwhile.
-        work: does it, given the release that this run was suspended for, and returns the outcome in words.
+        dataset: the dataset, on which no other run works meanwhile.
+        work: does the work, given the release for which this run was suspended, and returns the outcome in words.
 
     Returns:
         The outcome, as the run's message.
@@ -278,7 +280,7 @@ def _once_decided(dataset: str, work: Callable[[HeldNote | None], str]) -> State
 
 
 class Answer(RunInput):
-    """Prefect's form for the person who decides on a held release."""
+    """The form in Prefect for the person who decides on a held release."""
 
     decision: Literal["approved", "refused"]
     name: str = Field(min_length=1, description="Your name. Prefect does not verify it, and the record states that.")
@@ -286,10 +288,10 @@ class Answer(RunInput):
 
 
 def _ask(state: Path, note: HeldNote) -> None:
-    """Suspend this run until a person decides, and record the decision; an answer that does not count is refused."""
+    """Suspend this run until a person decides, and record the decision; invalid answers are refused."""
     complaint = ""
     for number in count():
-        # For a key that it has asked before, Prefect returns the answer; for a new key, it asks.
+        # Prefect returns the answer for a key that it has used before, and asks for a new key.
         form = Answer.with_initial_data(description=_question(note, complaint))
         answer = suspend_flow_run(wait_for_input=form, key=f"{note.candidate}-{number}")
         try:
@@ -301,7 +303,7 @@ def _ask(state: Path, note: HeldNote) -> None:
 
 
 def _question(note: HeldNote, complaint: str) -> str:
-    """The text of the form, in Markdown."""
+    """Return the text of the form, in Markdown."""
     whoever = " or ".join(note.approvers) if note.approvers else f"anyone but {note.started_by}, who started it"
     return "\n\n".join(
         [
@@ -314,17 +316,17 @@ def _question(note: HeldNote, complaint: str) -> str:
 
 
 def _this_run() -> str | None:
-    """The current run if it is a deployment's, which can be suspended; None for any other."""
+    """Return the current run if it belongs to a deployment, and so can be suspended; None otherwise."""
     return str(runtime.flow_run.id) if runtime.deployment.id and runtime.flow_run.id else None
 
 
 def _waited_for(state: Path, here: str | None) -> HeldNote | None:
-    """The release that this run was suspended for."""
+    """Return the release for which this run was suspended."""
     return next((note for note in held_notes(state) if here is not None and note.flow_run == here), None)
 
 
 def _is_waiting(note: HeldNote) -> bool:
-    """Whether the run that a release was held in still waits for the decision."""
+    """Whether the run that holds a release still waits for the decision."""
     there = FlowRunFilter.model_validate({"id": {"any_": [note.flow_run]}})
     with get_client(sync_client=True) as client:
         return any(
@@ -334,10 +336,10 @@ def _is_waiting(note: HeldNote) -> bool:
 
 @contextmanager
 def _alone(dataset: str) -> Iterator[None]:
-    """Wait until no other run works on the dataset; `python -m flows deploy` makes the limit that this needs.
+    """Wait until no other run works on the dataset, by the concurrency limit that `python -m flows deploy` makes.
 
-    A run whose machine is gone keeps the others waiting for a minute. A run that cannot reach Prefect for that long
-    continues: if another then begins, the locks of the state folder keep them apart.
+    A run whose machine has failed keeps the others waiting for a minute. A run that cannot reach Prefect for that long
+    continues; if another one then begins, the locks of the state folder keep them apart.
     """
     with ExitStack() as stack:
         asking_prefect(
@@ -354,5 +356,5 @@ def _alone(dataset: str) -> Iterator[None]:
         yield
 
 
-# The task runner is chosen where a flow is started: here by the job variables of its deployment.
+# The starter of a flow chooses the task runner: here by the job variables of the deployment.
 release, refresh = on_its_cluster(release), on_its_cluster(refresh)

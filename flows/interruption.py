@@ -1,4 +1,4 @@
-"""Ends a command in order on a signal, and records whether a signal arrived."""
+"""Ends a command cleanly on a signal, and records whether a signal arrived."""
 
 import os
 import signal
@@ -16,10 +16,10 @@ _PATIENCE_S = 60.0
 
 
 class _Arrivals:
-    """The signals that this process received, whichever handler they had: while a flow runs, SIGTERM has Prefect's.
+    """The signals that this process received, whatever their handler: while a flow runs, Prefect handles SIGTERM.
 
-    The exception of a handler may be lost: raised in a callback of the interpreter, it goes unnoticed. So steps are
-    stopped a little later, unless the command has ended by then.
+    An exception raised by a handler may be lost: in a callback of the interpreter it goes unnoticed. So the steps are
+    also stopped a little later, unless the command has ended by then.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class _Arrivals:
         self._is_watching = False
 
     def watch(self) -> None:
-        """Forget what has arrived, and note what arrives from now on."""
+        """Forget earlier signals, and record those that arrive from now on."""
         if not self._is_watching:
             self._is_watching = True
             noted, notes = os.pipe()
@@ -53,7 +53,7 @@ class _Arrivals:
     def _stop_steps(self) -> None:
         steps = sys.modules.get("tasks.running.cancellation")
         if steps is not None and self._ending.is_set():
-            with suppress(Exception):  # the command may be past all steps by now
+            with suppress(Exception):  # the command may have finished all steps by now
                 steps.stop_all_steps(_PATIENCE_S)
 
 
@@ -61,18 +61,17 @@ _arrivals = _Arrivals()
 
 
 def end_in_order() -> None:
-    """Have SIGINT and SIGTERM raise KeyboardInterrupt in this command, once."""
+    """Make the first SIGINT or SIGTERM raise KeyboardInterrupt in this command."""
     _arrivals.watch()
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
 
 
 def is_of_a_signal(error: BaseException) -> bool:
-    """Whether a command ends by an error because a signal ended it.
+    """Whether a command failed because a signal ended it.
 
-    The exception of a signal may arrive as an error of another kind: raised while Pydantic writes JSON, as a
-    PydanticSerializationError, and from a step as the step's failure. A decision on a release that was made meanwhile
-    is reported all the same.
+    The signal's exception may arrive as another error: as a PydanticSerializationError if Pydantic was writing JSON, or
+    as the failure of a step. A decision on a release that was made meanwhile is still reported.
     """
     if isinstance(error, KeyboardInterrupt):
         return True
@@ -84,7 +83,7 @@ def is_of_a_signal(error: BaseException) -> bool:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    """Raise it; further signals must not disturb the end."""
+    """Raise KeyboardInterrupt; ignore further signals, so that the command ends cleanly."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -1,3 +1,3 @@
-"""What a worker imports as it starts, so that a release need not wait for it: the steps that are sent to workers."""
+"""The imports of a starting worker, so that no release waits for them: the steps that are sent to workers."""
 
 import flows.release  # noqa: F401 - all steps, Prefect and MLflow with them

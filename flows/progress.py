@@ -1,4 +1,4 @@
-"""Shows the progress of a release: its steps with their durations, on a terminal or as plain lines in a log."""
+"""Shows the progress of a release, its steps and their durations, on a terminal or as plain lines in a log."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,14 +12,14 @@ from rich.text import Text
 
 
 class _BarWhereCounted(BarColumn):
-    """A bar for the steps whose amount of work is known."""
+    """A progress bar for steps with a known amount of work."""
 
     def render(self, task: Task) -> Text:  # type: ignore[override]
         return super().render(task) if task.fields["counted"] else Text()  # type: ignore[return-value]
 
 
 class _Seconds(ProgressColumn):
-    """How long a step has taken so far, or took."""
+    """The time that a step has taken."""
 
     def render(self, task: Task) -> Text:
         taken = task.finished_time if task.finished else task.elapsed
@@ -27,7 +27,7 @@ class _Seconds(ProgressColumn):
 
 
 class StepLines:
-    """A watcher of the steps that reports a line when one ends, and whenever another tenth of a long one is done.
+    """A watcher of the steps that reports a line at the end of each step, and at every tenth of a long one.
 
     Args:
         say: reports a line.
@@ -84,7 +84,7 @@ class Screen:
         self._plain = None if self._console.is_terminal else StepLines(self._console.print, amounts)
 
     def __enter__(self) -> Self:
-        """Begin to show the steps."""
+        """Start to show the steps."""
         self._lines.start()
         return self
 
@@ -130,14 +130,14 @@ class Screen:
                 self._lines.update(state.line, completed=state.amount or state.parts)
 
     def _show_parts(self, state: "_Step") -> None:
-        """Count the parts of a step that has several, if nothing else is counted."""
+        """Show progress by parts for a step that has several, if nothing else is counted."""
         if state.amount is None and state.parts > 1:
             counted = f"{state.ended:,} of {state.parts:,} parts"
             self._lines.update(state.line, total=state.parts, completed=state.ended, counted=counted)
 
 
 class _Counted:
-    """How far one step is."""
+    """The progress of one step."""
 
     def __init__(self, amount: int | None) -> None:
         self.amount = amount
@@ -148,12 +148,12 @@ class _Counted:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is done, as far as is known."""
+        """Whether all of the step is done, as far as is known."""
         return self.ended >= self.parts and (self.amount is None or self.done >= self.amount)
 
     @property
     def seconds(self) -> str:
-        """How long it has taken."""
+        """The time that the step has taken, in words."""
         return f"{time.monotonic() - self._began:.1f} s"
 
 

@@ -1,4 +1,4 @@
-"""The refresh: new data of a dataset are released, unless they were released before or exceed the refresh's share."""
+"""The refresh: releases new data of a dataset, unless they were released before, or exceed the refresh's share."""
 
 import logging
 from collections.abc import Iterator
@@ -38,19 +38,19 @@ _TOLD = "__told_of__"
 
 
 class RefreshFailed(DeniableError):
-    """A refresh met an error whose own message might quote a record; the message of this one does not."""
+    """A refresh met an error whose own message might quote a record; this error's message does not."""
 
 
 @dataclass(frozen=True)
 class Refreshed:
-    """What a refresh did.
+    """The result of a refresh.
 
     Attributes:
         dataset: the dataset's name.
-        current: name of the release of the data that arrived: the one just published, or an earlier one.
+        current: name of the release of the data that arrived, just published or earlier.
         released: what was published; None if nothing changed.
-        before: name of the release before it, where there is one.
-        drift: how far the public table has moved from that; None if there is nothing to compare.
+        before: name of the previous release, if any.
+        drift: how far the public table has moved from the previous one; None if there is none to compare.
     """
 
     dataset: str
@@ -60,7 +60,7 @@ class Refreshed:
     drift: Drift | None = None
 
     def note_told(self) -> None:
-        """Note that the release has been reported to the user who started it."""
+        """Note that the release was reported to the user who started it."""
         if self.released is not None:
             note_reported(self.released.workspace.state, self.current)
 
@@ -79,7 +79,7 @@ class Refreshed:
 
 
 def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
-    """Note that the release of a refresh has been reported to the user who started it; a hook of flows."""
+    """Note that the release of a refresh was reported to the user who started it; a flow hook."""
     done = state.result(raise_on_failure=False)
     if isinstance(done, Refreshed):
         done.note_told()
@@ -101,13 +101,13 @@ def refresh_dataset(
 ) -> Refreshed:
     """Release new data, unless a release of exactly these data is published.
 
-    A release that an earlier refresh paid for and did not finish is finished first.
+    A release that an earlier refresh paid for but did not finish is finished first.
 
     Args:
         spec: the release spec, YAML, with an entry `refresh`.
         state: the state folder; by default DENIABLE_STATE or `var`.
-        source: the file that arrives; by default the source in the spec.
-        silent_on: errors that are not notified, because the refresh is resumed automatically.
+        source: the file with the new data; by default the source in the spec.
+        silent_on: errors that cause no notification, because the refresh is resumed automatically.
 
     Returns:
         What was done.
@@ -115,7 +115,7 @@ def refresh_dataset(
     Raises:
         DatasetInUse: another refresh of the dataset is under way.
         ShareExceeded: the release would cost more than this refresh may spend; nothing was charged.
-        Held: a person must decide; the same refresh is resumed afterwards.
+        Held: a person must decide; running the same refresh again then resumes it.
         DeniableError: the data do not fit, or the release failed; what was published before is untouched.
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
@@ -139,7 +139,7 @@ def refresh_dataset(
 
 
 def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrivals: Snapshots) -> Refreshed:
-    """Finish what is left, then release what arrived."""
+    """Finish an unfinished release, then release the data that arrived."""
     state, finished, refused = arrivals.state, None, False
     # If the ledger cannot be charged, the data are not read.
     state_ledger(state)
@@ -151,7 +151,7 @@ def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrival
         try:
             finished = _released(path, spec, source, state)
         except NotPublished:
-            # The data that arrived before were refused; that does not bind the data that arrive now.
+            # Data that arrived earlier were refused; that does not concern the data that arrive now.
             refused = True
             with _guarded(state):
                 if arrivals.taken(left) == arrived:
@@ -163,7 +163,7 @@ def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrival
         return finished if finished is not None and finished.current in same else Refreshed(spec.dataset_name, same[-1])
     require_share(spec, state)
     if finished is not None:
-        # The report that follows is about the data that arrived.
+        # The next report concerns the data that arrived.
         finished.note_told()
     return _released(path, spec, source, state, anew=refused)
 
@@ -171,7 +171,7 @@ def _refreshed(path: Path, spec: ReleaseSpec, source: Path | str | None, arrival
 def _released(
     path: Path, spec: ReleaseSpec, source: Path | str | None, state: Path, *, anew: bool = False
 ) -> Refreshed:
-    """Make the release, or resume it, and measure how far its table has moved."""
+    """Make or resume the release, and measure how far its table has moved."""
     released = make_release(path, state, anew=anew, source=source)
     name = released.workspace.release_id
     others = [begun.release_id for begun in published_releases(state, spec)]
@@ -184,7 +184,7 @@ def _released(
 
 
 def _discard_unpaid(arrivals: Snapshots, arrived: str) -> None:
-    """Give up an unfinished release of other data, if nothing was charged for it yet."""
+    """Discard an unfinished release of other data if nothing was charged for it yet."""
     state, spec = arrivals.state, arrivals.spec
     begun = unfinished_release(state, spec)
     if begun is None or is_charged(state, begun.dataset, begun.release_id):
@@ -196,7 +196,7 @@ def _discard_unpaid(arrivals: Snapshots, arrived: str) -> None:
 
 @contextmanager
 def _guarded(state: Path) -> Iterator[None]:
-    """Keep the details of an error, which may concern records, in the vault, as a step does."""
+    """Write the details of an error, which may quote records, to the vault, as a step does."""
     try:
         yield
     except DeniableError:
@@ -216,7 +216,7 @@ def _guarded(state: Path) -> Iterator[None]:
 
 @contextmanager
 def _telling(spec: ReleaseSpec, page: RunPage, silent_on: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Notify the webhook in the spec that the refresh failed; a second one at the same time did no harm."""
+    """Notify the spec's webhook if the refresh fails; a second refresh at the same time is not a failure."""
     silent: tuple[type[Exception], ...] = (DatasetInUse, *silent_on)
     try:
         yield
@@ -237,13 +237,13 @@ def _telling(spec: ReleaseSpec, page: RunPage, silent_on: tuple[type[Exception],
 
 
 def told_of(error: Exception) -> str | None:
-    """The webhook that a refresh has notified of its failure, as the spec names it; None if it notified none."""
+    """Return the webhook that a refresh has notified of its failure, as named by the spec; None if none."""
     told: str | None = getattr(error, _TOLD, None)
     return told
 
 
 def _message(spec: ReleaseSpec, error: Exception) -> Message:
-    """The public message about a failure; if the failure depends on the data, only that it happened."""
+    """Return the public message about a failure; if the failure depends on the data, it states no reason."""
     refused = isinstance(error, ShareExceeded | BudgetExceeded | NotPublished)
     if isinstance(error, ShareExceeded | BudgetExceeded):
         reason = str(error)

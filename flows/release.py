@@ -49,27 +49,27 @@ from tasks.synthesis.synthesize import blocks, synthesize_task
 
 
 def note_told(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001 - as hooks are called
-    """Note that the end of a release has been reported to the user who started it; a hook of flows."""
+    """Note that the end of a release was reported to the user who started it; a flow hook."""
     released = state.result(raise_on_failure=False)
     if isinstance(released, Released):
         note_reported(released.workspace.state, released.workspace.release_id)
 
 
 def told_later(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Leave it to the caller of a flow to note that its end was reported; a hook that replaces the flow's own."""
+    """Leave it to the caller of a flow to note that its end was reported; this hook replaces the flow's own."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What was learnt and drawn, before it was evaluated.
+    """What was learnt and drawn, before evaluation.
 
     Attributes:
         source: the rows as they were read.
         codes: the valid ones.
         parts: the parts they were split into.
-        made: what the learner made, by name: the graph, the model and perhaps what it was made of, or the urns.
-        seeds: what records are drawn from besides the model, if anything.
-        passed: candidates that may be released, released or not.
+        made: the learner's products by name: the graph, the model and possibly what it was made from, or the urns.
+        seeds: what records are drawn from in addition to the model, if anything.
+        passed: number of candidates that may be released, whether or not they are.
         released: the records.
         baseline: records to compare them with, if any.
     """
@@ -85,19 +85,19 @@ class Drawn:
 
     @property
     def tables(self) -> dict[str, Reference]:
-        """All tables of people and of records."""
+        """All tables of people and of synthetic records, by name."""
         return {"snapshot": self.source, "codes": self.codes, **self.parts, "released": self.released}
 
     @property
     def learnt(self) -> list[Reference]:
-        """What was learnt and is public."""
+        """The public products of learning, by name."""
         made = [*self.made.values(), *([] if self.seeds is None else [self.seeds])]
         return [item for item in made if item.audience is Audience.PUBLIC]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The utility of the records, their disclosure risk, and the decision."""
+    """The records' utility, their disclosure risk, and the decision."""
 
     utility: EvaluationFigures
     risk: EvaluationFigures
@@ -130,16 +130,16 @@ def make_release(
 ) -> Released:
     """Release what a spec describes, or resume an unfinished release of it.
 
-    A finished release whose command ended before it reported the end is returned as it is: nothing is done again, and
-    nothing is charged. A caller that replaces the hooks of the flow, as the command line does, must itself note that
-    the end was reported (stores.releases.resumable_releases.note_reported).
+    If a release is finished but its command ended before reporting that, it is returned unchanged: nothing is repeated
+    and nothing is charged. A caller that replaces the hooks of the flow, as the command line does, must itself note
+    that the end was reported (stores.releases.resumable_releases.note_reported).
 
     Args:
         spec: the release spec, YAML.
         state: the state folder; by default DENIABLE_STATE or `var`.
         key_file: the key of an earlier release, to replay it; by default a new one is made.
         anew: whether to begin another release even if one of this spec is unfinished.
-        source: a file to read instead of what the spec names.
+        source: a file to read instead of the spec's source.
         begun_as: the release to resume, if there are several; by default the newest.
 
     Returns:
@@ -155,7 +155,7 @@ def make_release(
     counted = amounts_of_work(asked)
     with on_its_page(f"release of {asked.name}", is_release=True) as page, page.telling_steps(counted):
         page.about(asked.dataset_name)
-        # A release that could not be signed in the end must not begin.
+        # A release that could not be signed at the end must not begin.
         signing_key(state)
         require_workers(state)
         require_public_table(asked)
@@ -197,7 +197,7 @@ def _made(workspace: Workspace) -> Released:
 
 
 def draw(workspace: Workspace, source: Reference) -> Drawn:
-    """Run the steps from the rows as they were read to the synthetic records.
+    """Run the steps that lead from the rows as read to the synthetic records.
 
     Args:
         workspace: the release.
@@ -234,7 +234,7 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
 def _taken(
     workspace: Workspace, step: PlannedStep, parts: Mapping[str, Reference], made: Mapping[str, Reference]
 ) -> dict[str, Reference]:
-    """Carry out a planned step, and return what it made, by name."""
+    """Carry out a planned step, and return its products by name."""
     read = None if step.part is None else part(parts, step.part)
     found = planned_step_task(workspace, step.task, read, tuple(made[name] for name in step.reads))
     return {reference.name: reference for reference in found}
@@ -244,7 +244,7 @@ def judge(workspace: Workspace, drawn: Drawn) -> Judged:
     """Measure the utility of the records and their disclosure risk, and compare both with the spec."""
     useful = evaluate_utility_task.submit(workspace, drawn.released, drawn.parts, drawn.baseline)
     if not workers():
-        # The memory of one machine suffices for only one of them at a time.
+        # One machine has enough memory for only one of them at a time.
         useful.wait()
     safe = evaluate_risk_task.submit(workspace, drawn.released, drawn.parts)
     utility, risk = useful.result(), safe.result()
@@ -252,7 +252,7 @@ def judge(workspace: Workspace, drawn: Drawn) -> Judged:
 
 
 def _require_approval(workspace: Workspace, accounts: Accounts, drawn: Drawn, judged: Judged) -> None:
-    """Require that the release publishes by itself or was approved as it is; a public one was decided on before."""
+    """Require that the release is published automatically, or was approved unchanged, or is published already."""
     outcome = judged.decided.outcome
     was_held = held_note(workspace.state, workspace.release_id) is not None
     if workspace.release_folder.exists() or (outcome.action == "publish" and not was_held):
@@ -278,7 +278,7 @@ def _report(
     verification: Sequence[str] = (),
     outcome: Outcome | None = None,
 ) -> Reference:
-    """Write the report: the one for the decision if an outcome is given, otherwise the final one."""
+    """Write the report: the report for the decision if an outcome is given, otherwise the final report."""
     return report_task(
         workspace,
         tables=drawn.tables,

@@ -1,4 +1,4 @@
-"""Opens a release and closes it, whatever its outcome: its name, its key, its record, and what a failure may leave."""
+"""Opens and closes a release: its name, its key, its record in MLflow, and what remains after a failure."""
 
 import shutil
 from collections.abc import Iterator
@@ -48,8 +48,8 @@ class _Chosen:
 
     Attributes:
         release_id: its name.
-        begun: its entry in the vault; None if it begins now.
-        turn: the lock that keeps others from choosing meanwhile, to be closed once the vault has its entry.
+        begun: its entry in the vault; None for a new release.
+        turn: the lock that prevents others from choosing meanwhile; close it once the vault has the entry.
     """
 
     release_id: str
@@ -61,16 +61,16 @@ class _Chosen:
 def opened_release(
     spec: ReleaseSpec, state: Path, key_file: Path | None = None, *, anew: bool = False, begun_as: str | None = None
 ) -> Iterator[Workspace]:
-    """Open a release, or the one of the same spec whose end was not reported; close it as the block ends.
+    """Open a new release, or one of the same spec whose end was not reported, and close it when the block ends.
 
-    A release that fails before anything was charged leaves nothing but MLflow's record. One that fails later is kept,
-    for what was drawn is paid for: the next run resumes where it stopped. Of one that is finished but not reported,
-    only the workspace is opened: `stores.releases.resumable_releases.ended_with` returns what is to be reported.
+    A release that fails before anything is charged leaves only MLflow's record. A release that fails later is kept,
+    because its draws are paid for, and the next run resumes where it stopped. For a release that is finished but not
+    reported, only the workspace is opened: `stores.releases.resumable_releases.ended_with` returns what to report.
 
     Args:
         spec: what is to be released.
         state: the state folder.
-        key_file: a key to use again; by default a new one is made.
+        key_file: an existing key to use; by default a new one is made.
         anew: whether to begin another release even if one of this spec is unfinished.
         begun_as: the release to resume, if there are several; by default the newest.
 
@@ -78,9 +78,9 @@ def opened_release(
         The workspace of the release.
 
     Raises:
-        Refused: a release of that name is under way, done, or of another spec, the state folder is one for replays,
-            or other code has drawn under the key.
-        InvalidInput: the file holds no key.
+        Refused: a release of that name is under way, finished, or of another spec; the state folder is a scratch folder
+            of replays; or other code has drawn under the key.
+        InvalidInput: the file does not contain a key.
     """
     if is_scratch(state):
         msg = f"a release must be kept in a state folder, got the scratch folder {state}; name another with --state."
@@ -96,7 +96,7 @@ def opened_release(
             yield Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=begun.mlflow_run)
             return
         allow_steps(release_id)
-        # The record is closed last: on a full disk there is room for it only after the files are removed.
+        # The record is closed last: on a full disk, there is room for it only after the files are removed.
         with _recorded_or_gone(state, release_id, spec, fresh=begun is None) as run_id:
             workspace = Workspace(state=state, release_id=release_id, spec=spec, mlflow_run_id=run_id)
             try:
@@ -112,7 +112,7 @@ def opened_release(
                 yield workspace
                 end_custody(workspace)
             except BaseException as error:
-                # The steps of other threads must end before their files are removed, or they would write new ones.
+                # Steps in other threads must end before their files are removed, or they would write new ones.
                 stop_steps(release_id, _PATIENCE_S)
                 if isinstance(error, Held) or _is_paid_for(workspace):
                     shutil.rmtree(workspace.staging, ignore_errors=True)
@@ -125,8 +125,8 @@ def opened_release(
 def _chosen(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None) -> Iterator[_Chosen]:
     """Choose the release to work on, and reserve it.
 
-    Of several commands on one dataset only one chooses at a time, until the vault lists the release it has begun:
-    otherwise each would find nothing to resume, and would begin, and pay for, a release of its own.
+    Of several commands on one dataset, only one chooses at a time, until the vault lists the release that it began.
+    Otherwise each command would find nothing to resume, and would begin and pay for its own release.
     """
     with ExitStack() as kept:
         mine = kept.enter_context(ExitStack())
@@ -138,27 +138,27 @@ def _chosen(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None)
             _claim(vault)
         kept.enter_context(leased(vault))
         if begun is not None:
-            # It may have ended before it was reserved for this process.
+            # The release may have ended before it was reserved for this process.
             begun = find_release(state, release_id)
             mine.close()
         yield _Chosen(release_id, begun, mine)
 
 
 def _to_go_on_with(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None) -> ResumableRelease | None:
-    """The release that is unfinished or not reported; None if another is to begin."""
+    """Return the release that is unfinished or not reported; None if a new one is to begin."""
     if begun_as is not None:
         return _unfinished_of(state, spec, begun_as)
     if not anew:
         return unfinished_release(state, spec)
     for begun in releases_of(state, spec):
-        # A user who asks for another release knows about the finished ones.
+        # A user who requests another release knows about the finished ones.
         if begun.finished and begun.spec == spec_digest(spec):
             note_reported(state, begun.release_id)
     return None
 
 
 def _unfinished_of(state: Path, spec: ReleaseSpec, release_id: str) -> ResumableRelease:
-    """An unfinished release by its name, if it is of that spec."""
+    """Return the unfinished release of that name, which must be of the given spec."""
     begun = find_release(state, release_id)
     if begun.ended or begun.spec != spec_digest(spec):
         msg = f"{release_id} must be unfinished and of the spec that it was begun with to be resumed, and is not."
@@ -168,7 +168,7 @@ def _unfinished_of(state: Path, spec: ReleaseSpec, release_id: str) -> Resumable
 
 @contextmanager
 def _recorded_or_gone(state: Path, release_id: str, spec: ReleaseSpec, *, fresh: bool) -> Iterator[str]:
-    """MLflow's record of the release; if MLflow does not accept one, a new release leaves nothing."""
+    """Return MLflow's record of the release; if MLflow does not accept one, a new release leaves no trace."""
     opened = False
     try:
         with recorded_release(state, release_id, spec) as run_id:
@@ -181,7 +181,7 @@ def _recorded_or_gone(state: Path, release_id: str, spec: ReleaseSpec, *, fresh:
 
 
 def _is_paid_for(workspace: Workspace) -> bool:
-    """Whether anything was charged; if the ledger cannot tell, it is assumed, so that nothing paid for is deleted."""
+    """Whether anything was charged; if the ledger is unavailable, True, so that nothing paid for is deleted."""
     try:
         return was_charged(workspace)
     except DeniableError:
@@ -189,7 +189,7 @@ def _is_paid_for(workspace: Workspace) -> bool:
 
 
 def _claim(vault: Path) -> None:
-    """Make the release's vault, which is what makes its name unique."""
+    """Make the release's vault; its existence makes the name unique."""
     make_private_folder(vault.parent)
     try:
         vault.mkdir(mode=PRIVATE_FOLDER)
@@ -199,10 +199,10 @@ def _claim(vault: Path) -> None:
 
 
 def read_key(key_file: Path) -> ReleaseKey:
-    """The key that a file holds.
+    """Read the key in a file.
 
     Raises:
-        InvalidInput: it holds none, or cannot be read.
+        InvalidInput: the file does not contain a key, or cannot be read.
     """
     try:
         return ReleaseKey(read_regular(key_file, "the key file", _LONGEST_KEY))
@@ -214,14 +214,14 @@ def read_key(key_file: Path) -> ReleaseKey:
 
 
 def _given_key(workspace: Workspace, key_file: Path) -> ReleaseKey:
-    """The key that a file holds, if only this code has drawn under it."""
+    """Read the key in a file, and require that only this code has drawn under it."""
     key = read_key(key_file)
     require_same_code(workspace.state, workspace.spec.dataset_name, key.commitment())
     return key
 
 
 def _discard(workspace: Workspace) -> None:
-    """Remove what the release left, except the details of an error, which cleared staff will want to read."""
+    """Remove what the release left, except the details of an error, which cleared staff may need."""
     errors = workspace.vault / "errors"
     kept = errors.rename(workspace.vault.with_name(f"{workspace.release_id}.errors")) if errors.is_dir() else None
     published = workspace.release_folder.exists()

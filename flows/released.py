@@ -1,4 +1,4 @@
-"""What a release made, for the user who started it, and as its vault keeps it until it is reported."""
+"""The products of a release, for the user who started it, and as kept in the vault until they are reported."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from stores.vault.workspace import Workspace
 
 @dataclass(frozen=True)
 class Released:
-    """What a release made, for the user who started it."""
+    """The products of a release, for the user who started it."""
 
     workspace: Workspace
     published: Reference
@@ -26,12 +26,12 @@ class Released:
     record: Reference
 
     def told(self) -> str:
-        """What the vault keeps of it until it is reported, as JSON: what does not follow from its workspace."""
+        """Return as JSON what the vault keeps until it is reported: what does not follow from the workspace."""
         return json.dumps(_RELEASED.dump_python(self, mode="json", exclude={"workspace", "accounts"}))
 
     @classmethod
     def from_told(cls, workspace: Workspace, told: str) -> "Released":
-        """Read it back."""
+        """Read what `told` returned."""
         followed = {"workspace": workspace, "accounts": accounts_of(workspace.spec)}
         return _RELEASED.validate_python({**json.loads(told), **followed})
 

@@ -1,7 +1,7 @@
-"""The replay: a published release is run again from its record alone, and compared with it bit by bit.
+"""The replay: reruns a published release from its record alone, and compares the results bit for bit.
 
-It runs in a scratch folder, with a ledger that has room only for what was charged according to the record: a different
-draw is refused before it is made. Nothing is charged, recorded in MLflow or published.
+It runs in a scratch folder, with a ledger that has room only for the charges in the record, so a different draw is
+refused before it is made. Nothing is charged, recorded in MLflow or published.
 """
 
 import json
@@ -58,17 +58,17 @@ from tasks.running.step import StepFailed
 
 _PATIENCE_S = 30.0
 
-# Steps that measure on real records: their figures are in the internal record only.
+# Steps that measure on real records; their figures are only in the internal record.
 _JUDGING = ("evaluate_utility", "evaluate_risk", "decide")
-# Written for people to read, and not only from what was drawn.
+# Files for human readers, which do not depend on the draws alone.
 _NOT_COMPARED = {"index.html", RECORD}
 
 
 class ReplayDiffers(DeniableError):
-    """A release that was run again did not give what its record states.
+    """A replayed release did not give the results that its record states.
 
     Attributes:
-        replayed: what was found.
+        replayed: the findings.
     """
 
     def __init__(self, replayed: Replayed) -> None:
@@ -82,12 +82,12 @@ class ReplayDiffers(DeniableError):
 
 @dataclass(frozen=True)
 class _Told:
-    """What is known of the release.
+    """What the records state about the release.
 
     Attributes:
         folder: the release's folder.
         public: its public record.
-        internal: its internal record, if that is available.
+        internal: its internal record, if available.
     """
 
     folder: Path
@@ -111,13 +111,13 @@ class _Told:
 
 @dataclass(frozen=True)
 class _Brought:
-    """What only cleared staff have.
+    """Inputs of a replay that only cleared staff have.
 
     Attributes:
         state: the state folder.
         key_file: the release key; by default it is requested from its custodian.
-        snapshot: the rows as they were read; by default those in the vault.
-        source: the source they were read from, to read them again.
+        snapshot: the rows as read; by default those in the vault.
+        source: the source from which they were read, to read it again.
     """
 
     state: Path
@@ -131,7 +131,7 @@ class _Again:
     """The outcome of running the steps again.
 
     Attributes:
-        accounts: what accounting found; None if accounting was not reached.
+        accounts: the accounts; None if the accounting step was not reached.
         files: digests of the public files, by name.
         failure: what ended the steps early, if anything did.
         reread: whether the source was read again.
@@ -162,14 +162,14 @@ def replay(
         key_file: the release key; by default it is requested from its custodian.
         snapshot: the rows as they were read; by default those in the release's vault.
         keys: the trust file; by default the one that DENIABLE_TRUSTED_KEYS names, else that of the state folder.
-        source: the file that the rows were read from, to read them again instead of taking the snapshot.
+        source: the file from which the rows were read, to read it again instead of using the snapshot.
         keep: whether to keep the scratch folder, which holds the key and confidential records.
 
     Returns:
-        The finding for each step; all are the same.
+        The findings for each step; all steps gave the same.
 
     Raises:
-        ReplayDiffers: a step gave something else; the message names it, with the reason.
+        ReplayDiffers: a step gave a different result; the message names the step and the reason.
         InvalidInput: the release, key or snapshot is missing.
         DeniableError: the release does not match its own record, the record cannot be trusted, or the machine cannot
             run the release.
@@ -188,7 +188,7 @@ def replay_release(
     source: Path | str | None = None,
     keep: bool = False,
 ) -> Replayed:
-    """Do the same within the current run; the arguments are those of `replay`."""
+    """Replay a release, as `replay` does and with its arguments, within the current run."""
     with on_its_page(f"replay of {Path(release).name}") as page, page.telling_steps({}):
         replayed = _compared(release, state or state_folder(), key_file, snapshot, keys, source=source, keep=keep)
         page.say(*replayed.lines())
@@ -209,7 +209,7 @@ def _compared(
     source: Path | str | None,
     keep: bool,
 ) -> Replayed:
-    """Run a release again, if its record can be trusted, and report what is the same."""
+    """Rerun a release whose record can be trusted, and return the findings."""
     folder = find_release_folder(release, state)
     trusted, where = keys_to_trust(state, keys), trusted_where(state, keys)
     public = trusted_record(folder / RECORD, trusted, where)
@@ -220,14 +220,14 @@ def _compared(
 
 
 def _require_holds(report: ReleaseReport) -> None:
-    """Refuse a release that visibly is not what was signed: there is nothing to replay."""
+    """Refuse a release that does not match its signed record: a replay of it would prove nothing."""
     wrong = next((check for check in report.checks if not check.holds), None)
     if wrong is not None:
         raise Refused(f"a release must match its own record to be run again, and does not: {wrong.line}.")
 
 
 def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | None) -> Replayed:
-    """Run the release again in a scratch folder."""
+    """Rerun the release in a scratch folder."""
     record = told.record
     release_id = record.release.id
     spec = recorded_spec(record, make_private_folder(scratch / "spec"), brought.source)
@@ -254,7 +254,7 @@ def _replayed(told: _Told, brought: _Brought, scratch: Path, *, kept: Path | Non
 
 
 def _key(record: Provenance, spec: ReleaseSpec, brought: _Brought) -> ReleaseKey:
-    """The key that was given, or the custodian's."""
+    """Return the given key, or the custodian's."""
     if brought.key_file is not None:
         return read_key(brought.key_file)
     release_id = record.release.id
@@ -270,7 +270,7 @@ def _key(record: Provenance, spec: ReleaseSpec, brought: _Brought) -> ReleaseKey
 
 
 def _snapshot(workspace: Workspace, brought: _Brought) -> Reference:
-    """The rows as they were read: those that were given, or those in the vault; they are not copied."""
+    """Return the rows as read, from the given file or the vault; they are not copied."""
     kept = brought.state / "vault" / workspace.release_id / "snapshot.parquet"
     place = brought.snapshot or kept
     require_regular(place, "the snapshot")
@@ -287,7 +287,7 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
     """Run the steps of the release up to its publication.
 
     Args:
-        told: what is known of the release.
+        told: what the records state about the release.
         workspace: the release, in a scratch folder.
         rows: the rows as they were read; None if they are to be read again.
     """
@@ -305,7 +305,7 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
             workspace, drawn.released, drawn.learnt, accounts, so_far=so_far, approved=approved, day=day
         )
     except BaseException as error:
-        # The steps of other threads must be over before the scratch folder goes.
+        # Steps in other threads must have ended before the scratch folder is removed.
         stop_steps(workspace.release_id, _PATIENCE_S)
         if not isinstance(error, Refused | InvalidInput | StepFailed):
             raise
@@ -314,13 +314,13 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
 
 
 def _can_judge(workspace: Workspace) -> bool:
-    """Whether what figures are measured on is at hand; the public table of a spec is not part of a record."""
+    """Whether the tables for measuring figures are available; a spec's public table is not part of a record."""
     public = workspace.spec.evaluation.public
     return public is None or (workspace.spec.folder / public.file).is_file()
 
 
 def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding, ...]:
-    """The finding for each step, in the order of the flow; the first step that is missing is the one that failed."""
+    """Return the finding for each step, in the order of the flow; the first missing step is the one that failed."""
     notes = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
     findings, ended = [], False
     for name in names_in_order(told.steps):
@@ -347,7 +347,7 @@ def _findings(told: _Told, workspace: Workspace, again: _Again) -> tuple[Finding
 
 
 def _failing(name: str, failure: DeniableError, workspace: Workspace) -> Finding:
-    """The step that failed, and why."""
+    """Return the step that failed, and why."""
     if isinstance(failure, OtherOutput):
         return Finding(name, "differs", "it drew something other than was charged")
     if isinstance(failure, BudgetExceeded):
@@ -360,7 +360,7 @@ def _failing(name: str, failure: DeniableError, workspace: Workspace) -> Finding
 
 
 def _publication(told: _Told, files: Mapping[str, str]) -> Finding:
-    """Whether the files of the release are unchanged, except for those written for people to read."""
+    """Compare the public files with those of the record, except for files written for human readers."""
     recorded = {name: digest for name, digest in told.public.subjects.items() if name not in _NOT_COMPARED}
     written = {name: digest for name, digest in files.items() if name not in _NOT_COMPARED | _later_pages(recorded)}
     others = sorted(name for name in {*recorded, *written} if recorded.get(name) != written.get(name))
@@ -371,12 +371,12 @@ def _publication(told: _Told, files: Mapping[str, str]) -> Finding:
 
 
 def _later_pages(recorded: Container[str]) -> set[str]:
-    """Pages that releases of earlier versions did not have: they derive from other files, which are compared."""
+    """Return pages that releases of earlier versions lack; they derive from other files, which are compared."""
     return set() if EXPLORER in recorded else {EXPLORER}
 
 
 def _not_begun(told: _Told, said: str, reason: Reason, kept: Path | None) -> Replayed:
-    """The findings if the replay cannot begin."""
+    """Return the findings of a replay that cannot begin."""
     findings = tuple(
         Finding(name, "differs", said) if name == "ingest" else Finding(name, "not reached")
         for name in names_in_order(told.steps)
@@ -385,7 +385,7 @@ def _not_begun(told: _Told, said: str, reason: Reason, kept: Path | None) -> Rep
 
 
 def _reasons(first: Finding, differences: Sequence[Reason], record: Provenance) -> tuple[Reason, ...]:
-    """Why a step may have given something else."""
+    """Return possible reasons for a step's different result."""
     reasons = list(differences)
     if first.step == "ingest":
         reasons.insert(0, Reason("input", "the source gave other rows than the snapshot that the record commits to"))

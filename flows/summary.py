@@ -26,7 +26,7 @@ _HEADLINES = {
 
 
 def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
-    """The number of records and their cost: a name and a text for each line.
+    """Return lines on the number of records and their cost: a name and a text for each.
 
     Args:
         released: what the release made.
@@ -48,7 +48,7 @@ def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
 
 
 def internal_lines(released: "Released") -> Iterator[str]:
-    """What was measured on real records, line by line; it must not go into Prefect's database.
+    """Return lines on what was measured on real records; they must not go into Prefect's database.
 
     Args:
         released: what the release made.
@@ -73,7 +73,7 @@ def internal_lines(released: "Released") -> Iterator[str]:
 
 
 def _left_out(workspace: "Workspace") -> Iterator[str]:
-    """How many rows in scope were left out, and why."""
+    """Return how many rows in scope were left out, and why."""
     steps = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
     figures = {step.step: step.figures or {} for step in steps if step.step in {"validate", "clean"}}
     counted = figures.get("validate", {})
@@ -88,7 +88,7 @@ def _left_out(workspace: "Workspace") -> Iterator[str]:
 
 
 def _records(released: int, wanted: int) -> str:
-    """The number of records, and the number wanted if fewer passed."""
+    """Return the number of records, and the number requested if fewer passed."""
     return f"{released:,} records" if released >= wanted else f"{released:,} of {wanted:,} records requested"
 
 

@@ -1,4 +1,4 @@
-"""The survey: from responses that respondents randomized to a published folder. No confidential data are read."""
+"""The survey: from randomized responses to a published folder. No confidential data are read."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,8 +25,8 @@ class Surveyed:
         survey: the survey.
         folder: its public folder.
         respondents: number of respondents.
-        repeated: lines left out because their respondent had responded before.
-        unreadable: lines left out because they were no response to the survey.
+        repeated: number of lines left out because their respondent had responded before.
+        unreadable: number of lines left out because they were not responses to the survey.
         rows: the rows of its estimates.
     """
 

@@ -1,6 +1,6 @@
-"""The commands `held`, `approve` and `refuse`: a person decides on a release that does not publish by itself.
+"""The commands `held`, `approve` and `refuse`: a person decides on a release that is not published automatically.
 
-A run of a deployment that waits for the decision is resumed; that run, not this command, publishes.
+If a run of a deployment waits for the decision, it is resumed. That run, not this command, publishes.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _listed(state: Path) -> list[str]:
-    """The releases to decide on, and what to review."""
+    """Return lines on the releases that await a decision, and what to review."""
     lines: list[str] = []
     for note in held_notes(state):
         made = decision_on(state, note)
@@ -110,7 +110,7 @@ def _listed(state: Path) -> list[str]:
 
 
 def _resumed(note: HeldNote, made: Approval) -> str:
-    """Resume the run of a deployment that waits, if it still does, and report the outcome.
+    """Resume the waiting run of a deployment, if it still waits, and return the outcome.
 
     Raises:
         NotResumed: Prefect does not answer, or does not resume it.

@@ -1,4 +1,4 @@
-"""The command `audit`: compares everything kept of a release with its record, and prints the findings.
+"""The command `audit`: compares everything that is kept of a release with its record, and prints the findings.
 
 Prefect and MLflow are imported only when it runs; no server is needed.
 """
@@ -44,7 +44,7 @@ def add_audit_command(subparsers: Subcommands, parents: Sequence[argparse.Argume
 
 
 def run_audit_command(asked: argparse.Namespace, state: Path) -> int:
-    """Audit a release, and print a line for each check with its findings below it, and the verdict.
+    """Audit a release, and print each check, its findings and the verdict.
 
     Args:
         asked: the parsed arguments.

@@ -112,7 +112,7 @@ def run_compare_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _side(name: str, state: Path, keys: Path | None, *, public: bool) -> "Side":
-    """One of the releases, if it matches its own record."""
+    """Return one of the two releases, after checking it against its own record."""
     from reports.pages.comparison import read_side  # noqa: PLC0415 - imports pandas
 
     folder = find_release_folder(name, state)
@@ -126,7 +126,7 @@ def _side(name: str, state: Path, keys: Path | None, *, public: bool) -> "Side":
 
 
 def _write(page: Path, text: str, *, internal: bool) -> None:
-    """Write the page; only its owner can read one with internal figures."""
+    """Write the page; a page with internal figures is readable by its owner alone."""
     try:
         if internal:
             page.touch(mode=PRIVATE_FILE)
@@ -139,7 +139,7 @@ def _write(page: Path, text: str, *, internal: bool) -> None:
 
 
 def _show(comparison: "Comparison", sentences: Iterable[str], *, everything: bool) -> None:
-    """Print what changed, the totals and the most important figures, and the rest if requested."""
+    """Print what changed, the totals and the most important figures; with --all, everything else too."""
     console = Console(width=_WIDTH, highlight=False)
     sides = comparison.one.record, comparison.other.record
     for letter, record in zip("AB", sides, strict=True):
@@ -156,7 +156,7 @@ def _show(comparison: "Comparison", sentences: Iterable[str], *, everything: boo
 
 
 def _tables(comparison: "Comparison", *, everything: bool) -> Iterator[Table]:
-    """What changed, the totals and the most important figures; the rest if requested."""
+    """Return what changed, the totals and the most important figures; with --all, everything else too."""
     if comparison.spec:
         yield _differences("spec", comparison.spec)
     if comparison.schema:
@@ -182,7 +182,7 @@ def _dependences(comparison: "Comparison") -> Table:
 
 
 def _item(label: str, text: str) -> Table:
-    """A line with a label; it continues under its beginning."""
+    """Return a line with a label; continuation lines are indented to match."""
     item = Table.grid(padding=(0, 2, 0, 0))
     item.add_column(no_wrap=True)
     item.add_column(overflow="fold")
@@ -191,7 +191,7 @@ def _item(label: str, text: str) -> Table:
 
 
 def _apart(comparison: "Comparison") -> str:
-    """Which attributes are further apart than chance alone explains."""
+    """Return which attributes differ by more than chance alone explains."""
     pairs = comparison.marginals
     if not pairs:
         return "No attribute has the same values in both, so no distributions are compared."
@@ -203,7 +203,7 @@ def _apart(comparison: "Comparison") -> str:
 
 
 def _table(*heads: str, numbers: Iterable[str] = ()) -> Table:
-    """An empty table with plain heads; what it is about, the first column, is never broken."""
+    """Return an empty table with plain headings; the first column, which names the rows, is never wrapped."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left", header_style="bold")
     for place, head in enumerate(heads):
         justify: JustifyMethod = "right" if head in numbers else "left"
@@ -219,7 +219,7 @@ def _differences(title: str, items: "Iterable[Difference]") -> Table:
 
 
 def _shortened(value: str | None) -> str:
-    """A value; a digest is cut to its beginning."""
+    """Return a value as text; a digest is cut to its first digits."""
     if value is None:
         return "-"
     words = [
@@ -254,7 +254,7 @@ def _marginals(comparison: "Comparison") -> Table:
 
 
 def _figures(comparison: "Comparison", *, everything: bool) -> Table:
-    """Figures measured on real records; a share of n records varies by at most one half over the root of n."""
+    """Return figures measured on real records; a share of n records has a standard error of at most 1 / (2 sqrt(n))."""
     from reports.figures.numbers import change, named_figure, rounded  # noqa: PLC0415 - imports matplotlib
     from reports.pages.headline_figures import WORDS  # noqa: PLC0415 - as above
 

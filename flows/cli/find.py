@@ -90,7 +90,7 @@ def run_find_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _all_runs(client: "MlflowClient", experiments: list[str], found_by: str) -> "Iterator[Run]":
-    """The runs that a search finds, page by page."""
+    """Yield the runs that match a search, page by page."""
     token = None
     while True:
         page = client.search_runs(
@@ -105,7 +105,7 @@ def _all_runs(client: "MlflowClient", experiments: list[str], found_by: str) -> 
 def _held_against_records(
     client: "MlflowClient", state: Path, runs: "Sequence[Run]", keys: Path | None, wanted: dict[str, Any]
 ) -> "tuple[list[FoundRelease], list[str]]":
-    """The releases found, compared with signed records; and a warning if there is no trust file."""
+    """Return the releases found, compared with their signed records, and a warning if there is no trust file."""
     from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE, named_place, trusted_keys_place  # noqa: PLC0415
     from stores.record.found_release import Wanted, found_release, not_held, unseen_releases  # noqa: PLC0415 - as above
     from stores.record.record_reader import keys_to_trust  # noqa: PLC0415
@@ -120,7 +120,7 @@ def _held_against_records(
 
 
 def _lines(found_by: str, found: "Sequence[FoundRelease]") -> Iterator[str]:
-    """The filter, the releases that were found, the newest first, and the addresses of their pages."""
+    """Return the filter, the releases found, the newest first, and the addresses of their pages."""
     pages = mlflow_pages()
     yield found_by
     rows = [_row(each) for each in found]
@@ -140,14 +140,14 @@ def _lines(found_by: str, found: "Sequence[FoundRelease]") -> Iterator[str]:
 
 
 def _numbers(found: "Sequence[FoundRelease]") -> str:
-    """How many releases and discoveries were found."""
+    """Return the numbers of releases and discoveries found, in words."""
     discoveries = sum(each.told[GUARANTEE] == DISCOVERY for each in found)
     counts = (("release", "releases", len(found) - discoveries), ("discovery", "discoveries", discoveries))
     return " and ".join(f"{count:,} {one if count == 1 else many}" for one, many, count in counts if count)
 
 
 def _row(found: "FoundRelease") -> tuple[str, ...]:
-    """The facts about one release, and whether its record confirms them."""
+    """Return the facts about one release, and whether its record confirms them."""
     told = {name: printable(value, _WIDEST) for name, value in found.told.items()}
     return (
         told["release"],

@@ -1,6 +1,6 @@
-"""The operator's commands for signing keys: make, show, replace and revoke them, and export the trust file.
+"""The operator's commands for signing keys: make, show, rotate and revoke them, and export the trust file.
 
-Signing is not one of them: a release signs by itself, and makes the first key if there is none.
+There is no command for signing: a release signs automatically, and makes the first key if there is none.
 """
 
 import argparse
@@ -104,7 +104,7 @@ _NO_KEY = (
 
 
 def _revoked(key: TrustedKey, state: Path) -> str:
-    """The effect of a revocation, in words."""
+    """Return the effect of a revocation, in words."""
     compromised = key.revoked is not None and key.revoked.reason == "compromised"
     counts = "nothing that it signed is valid" if compromised else "what it signed before now stays valid"
     rotate = ""
@@ -126,7 +126,7 @@ def _exported(state: Path, file: Path) -> str:
 
 
 def _show(state: Path, console: Console) -> None:
-    """Print the keys that are trusted, or were, and which one signs."""
+    """Print the keys that are or were trusted, and which of them signs."""
     keys = trusted_keys(state)
     if not len(keys):
         console.print(f"There is {_NO_KEY.format(place=trusted_keys_place(state))}")
@@ -141,7 +141,7 @@ def _show(state: Path, console: Console) -> None:
 
 
 def _table(keys: TrustedKeys, current: str) -> Table:
-    """The keys, a row each, in the order in which they were entered."""
+    """Return a table of the keys, a row each, in the order in which they were entered."""
     now = signing_time()
     table = Table(box=box.SIMPLE_HEAD, title="Signing keys", title_justify="left", title_style="bold")
     for name in ("key", "owner", "valid from", "valid until", "state"):
@@ -168,7 +168,7 @@ def _state(key: TrustedKey, now: str, *, signs: bool) -> str:
 
 
 def _current(state: Path) -> tuple[str, str]:
-    """The id of the signing key, and what is wrong with its file; one of them is empty."""
+    """Return the id of the signing key and the fault of its file; one of them is empty."""
     try:
         return current_keyid(state), ""
     except DeniableError as error:

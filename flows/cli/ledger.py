@@ -1,6 +1,6 @@
-"""The operator's commands for the privacy ledger: set budgets, show charges, export, verify and recover.
+"""The operator's commands for the privacy ledger: set budgets, show charges, export, verify and recover the ledger.
 
-Charges are not reserved or committed here; the steps do that themselves.
+The steps of a release reserve and commit charges themselves.
 """
 
 import argparse
@@ -145,7 +145,7 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _recovered(entry: Entry) -> str:
-    """What was recovered, by whom and why."""
+    """Return who recovered what, and why."""
     content = entry.content
     kind = "accepted as it was found" if content["accepted"] else "rebuilt"
     return (
@@ -176,7 +176,7 @@ def _policy(asked: argparse.Namespace) -> Policy:
 
 
 def _account(ledger: Ledger, dataset: str) -> list[str]:
-    """What may be spent on a dataset, what was, and what is left."""
+    """Return a dataset's caps, what was spent of them, and what is left."""
     balances = ledger.balances(dataset)
     rows = [("budget", "epsilon", "spent", "left", "delta", "spent", "left"), *(_balance(each) for each in balances)]
     return [f"{dataset}{counted(balances[0].seed_cost)}", *_table(rows)]
@@ -192,7 +192,7 @@ def _balance(balance: Balance) -> Row:
 
 
 def _charges(ledger: Ledger, dataset: str) -> list[str]:
-    """The charges to a dataset, release by release, with the total of each release."""
+    """Return the charges to a dataset by release, with the total of each release."""
     seed_cost, published = ledger.policy(dataset).seed_cost, ledger.published()
     lines: list[str] = []
     by_release = sorted(ledger.charges(dataset), key=lambda charged: charged.charge.release)
@@ -207,14 +207,14 @@ def _charges(ledger: Ledger, dataset: str) -> list[str]:
 
 
 def _ended(charges: Sequence[Charged], *, is_published: bool) -> str:
-    """What became of what was charged; a discovery ends with answers, and publishes no table."""
+    """Return the outcome of what was charged; a discovery ends with answers and publishes no table."""
     if all(charged.charge.step == DISCOVER for charged in charges):
         return "answered" if all(charged.output is not None for charged in charges) else "not answered"
     return "released" if is_published else "not released"
 
 
 def _claim(charged: Charged, seed_cost: SeedCost) -> Claim:
-    """What a charge counts as."""
+    """Return what a charge counts as."""
     charge = charged.charge
     return charge.per_record if seed_cost == "per_record" and charge.per_record is not None else charge.claim
 
@@ -230,7 +230,7 @@ def _charge(charged: Charged, seed_cost: SeedCost) -> Row:
 
 
 def _accountants(charges: Sequence[Charged], seed_cost: SeedCost) -> list[str]:
-    """By which accountant each step's cost was computed."""
+    """Return which accountant computed each step's cost."""
     steps: dict[str, dict[str, None]] = {}
     for charged in charges:
         steps.setdefault(_claim(charged, seed_cost).accountant, {})[charged.charge.step] = None
@@ -239,13 +239,13 @@ def _accountants(charges: Sequence[Charged], seed_cost: SeedCost) -> list[str]:
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    """Rows in columns that are as wide as their longest cell."""
+    """Return the rows as lines, in columns as wide as their longest cell."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _exact(text: str) -> Fraction:
-    """A number as it is written: 0.1 is a tenth."""
+    """Return a decimal number exactly as written: 0.1 is one tenth."""
     try:
         return exact_number(text)
     except InvalidInput:

@@ -1,6 +1,6 @@
-"""Shows what a release would cost, before a record is read: in total, against the budget left, and step by step.
+"""Shows what a release would cost, in total, against the budget left, and step by step, before any record is read.
 
-Every figure follows from the spec and the public domain; the source is not opened.
+Every figure is computed from the spec and the public domain; the source is not opened.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ _ACCOUNTANTS = ("basic", "advanced", "zcdp", "pld", "theorem_a", "theorem_b")
 
 
 def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> int:
-    """Print the plan of a release: verdict, totals and what is left of the budget, and the rest if requested.
+    """Print the plan of a release: the verdict, the totals and the budget left; with --all, the mechanisms too.
 
     Args:
         spec: the release spec.
@@ -94,7 +94,7 @@ def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> in
 
 
 def _two_columns(rows: Iterable[tuple[str, str]], indent: int = 0) -> Table:
-    """Lines with a label each; long ones continue under their beginning."""
+    """Return labelled lines; the continuation of a long one is indented to match."""
     table = Table.grid(padding=(0, 2, 0, indent))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -104,13 +104,13 @@ def _two_columns(rows: Iterable[tuple[str, str]], indent: int = 0) -> Table:
 
 
 def _derived(spec: ReleaseSpec) -> Iterator[tuple[str, str]]:
-    """The entries that the spec leaves out, each with what it is set to and why."""
+    """Return the entries that the spec leaves out, each with its derived value and the reason."""
     for entry in spec.derived:
         yield entry.entry, f"{entry.value} ({entry.reason})"
 
 
 def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
-    """What the release would claim, and who would decide on its publication."""
+    """Return what the release would claim, and who would decide on its publication."""
     if accounts.person is not None:
         yield "privacy unit", f"{accounts.unit}; one record of each, chosen at random, is used"
     yield "whole release", _whole(accounts.total)
@@ -124,7 +124,7 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
 
 
 def unused_buckets(spec: ReleaseSpec) -> str | None:
-    """What a learner does that does not use the buckets of the schema; None if it does, or there are none."""
+    """Return what a learner does instead of using the schema's buckets; None if it uses them, or there are none."""
     coarse = [each.name for each in spec.domain.attributes if each.bucket_count < each.cardinality]
     if not coarse or spec.learner.reads_buckets:
         return None
@@ -133,7 +133,7 @@ def unused_buckets(spec: ReleaseSpec) -> str | None:
 
 
 def _who_decides(policy: Policy) -> str:
-    """Who decides on publication, by the spec."""
+    """Return who decides on publication according to the spec."""
     asked = " or ".join(policy.approvers) if policy.approvers else "anyone but the person who starts it"
     alone = " and ".join(_bounds(policy.publish_within)) if not policy.always_ask else ""
     said = [f"itself, where {alone}; else {asked}" if alone else asked]
@@ -142,20 +142,20 @@ def _who_decides(policy: Policy) -> str:
 
 
 def _bounds(thresholds: Mapping[str, float]) -> list[str]:
-    """Thresholds in words."""
+    """Return thresholds in words."""
     sides = {"max": "at most", "min": "at least"}
     parts = [(*name.rpartition("_"), bound) for name, bound in thresholds.items()]
     return [f"{figure} is {sides[side]} {bound:g}" for figure, _, side, bound in parts]
 
 
 def _step_line(step: StepCost) -> str:
-    """A step, what it reads, and its cost for the records in it."""
+    """Return a line on a step: its name, what it reads, and its cost for the records that it reads."""
     cost = "no differential privacy" if step.guarantee is None else in_words(step.guarantee)
     return f"[bold]{step.step}[/bold], part {step.part} (probability {float(step.probability):g}): {cost}"
 
 
 def _mechanisms(step: StepCost) -> Table:
-    """What a step does to the data, line by line."""
+    """Return lines on the mechanisms of a step."""
     rows = []
     for events in _alike(step.events):
         event, *_, last = (*events, events[-1])
@@ -168,14 +168,14 @@ def _mechanisms(step: StepCost) -> Table:
 
 
 def _alike(events: Sequence[MechanismEvent]) -> Iterator[list[MechanismEvent]]:
-    """The events in order; many that differ only in their query share a line, while the record lists each."""
+    """Group events, in order, that differ only in their query, so that they share a line; the record lists each."""
     for _, those in groupby(events, key=lambda event: (replace(event, query=""), event.query.split()[:2])):
         alike = list(those)
         yield from [alike] if len(alike) >= _MANY else [[event] for event in alike]
 
 
 def _sensitivity(event: MechanismEvent) -> str:
-    """By how much one record changes an output; if a table is counted, the output is the whole table."""
+    """Return by how much one record changes an output; a table of counts is one output."""
     if not isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent):
         return ""
     return f"sensitivity {event.sensitivity}"
@@ -186,7 +186,7 @@ def _outputs(event: MechanismEvent) -> str:
 
 
 def _noise(event: MechanismEvent) -> str:
-    """Scale of a mechanism's noise."""
+    """Return the scale of a mechanism's noise, in words."""
     if isinstance(event, DiscreteLaplaceEvent):
         return f"scale {float(event.scale):.4g}"
     if isinstance(event, DiscreteGaussianEvent):
@@ -205,7 +205,7 @@ def _noise(event: MechanismEvent) -> str:
 
 
 def _totals(accounts: Accounts) -> Table:
-    """Epsilon of each step, and of all together, by each accountant that applies; the claimed ones in bold."""
+    """Return epsilon of each step, and of all together, by each accountant that applies; claimed values are in bold."""
     charged = [(step, step.guarantee) for step in accounts.steps if step.guarantee is not None]
     found = [_by_accountant(step, guarantee) for step, guarantee in charged]
     least = [min(those.values(), key=lambda guarantee: guarantee.epsilon) for those in found]
@@ -240,7 +240,7 @@ def _totals(accounts: Accounts) -> Table:
 
 
 def _if_records_were_charged(spec: ReleaseSpec, accounts: Accounts) -> str:
-    """The cost of only as many candidates as records wanted, beside the cost of all that are tested."""
+    """Return the cost of as many candidates as records requested, next to the cost of all that are tested."""
     (event,) = next(step.events for step in accounts.steps if step.part in {"seeds", "shared"} and step.record)
     if not isinstance(event, PrivacyTestEvent) or accounts.candidates is None:
         return ""
@@ -254,7 +254,7 @@ def _if_records_were_charged(spec: ReleaseSpec, accounts: Accounts) -> str:
 
 
 def _by_accountant(step: StepCost, claimed: Guarantee) -> dict[str, Guarantee]:
-    """A step's guarantee by each accountant."""
+    """Return a step's guarantee by each accountant."""
     (first, *rest) = step.events
     if isinstance(first, PrivacyTestEvent):
         return compose_candidates(first, claimed.delta) or {"basic": claimed}
@@ -276,14 +276,14 @@ def _whole(total: Guarantee | None) -> str:
 
 
 def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, str, list[tuple[str, str]]]:
-    """Whether the release would be allowed, that in words, and what it would be charged and what is left."""
+    """Return whether the release would be allowed, the verdict in words, its charge, and the budget left."""
     books, now, known = trial_books(spec, state)
     lines = []
     try:
         charges = planned_charges(spec, accounts)
         seed_cost = books.policy(spec.dataset_name).seed_cost
         cost = cost_of(charges, seed_cost)
-        # What other releases were charged for is no caveat of this one's charge.
+        # A caveat about other releases' charges does not concern this release's charge.
         caveat = counted(seed_cost) if any(charge.per_record is not None for charge in charges) else ""
         charged = f"epsilon = {rounded_up(cost.epsilon)}, delta = {rounded_up(cost.delta)}{caveat}"
         lines.append(("charged", charged))
@@ -297,7 +297,7 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
 
 
 def trial_books(spec: ReleaseSpec, state: Path) -> tuple[LedgerState, str, bool]:
-    """A copy of the ledger's state, into which entries can be made for trial: none is written.
+    """Return a copy of the ledger's state for trial entries; nothing is written to the ledger.
 
     Args:
         spec: a spec; its budget is entered if the ledger does not know its dataset.
@@ -317,12 +317,12 @@ def trial_books(spec: ReleaseSpec, state: Path) -> tuple[LedgerState, str, bool]
 
 
 def _is_discovery(charged: Charged) -> bool:
-    """Whether a charge was for values or ranges that were proposed for a schema."""
+    """Whether a charge paid for a discovery: values or ranges proposed for a schema."""
     return charged.charge.step == DISCOVER
 
 
 def _discovered(charged: Charged) -> str:
-    """What a discovery was charged earlier, in words."""
+    """Return an earlier charge of a discovery, in words."""
     cost = charged.charge.claim.cost
     return (
         f"epsilon {rounded_up(cost.epsilon)}, delta {rounded_up(cost.delta)} on {day_of(charged.entry.time)}, by "
@@ -331,7 +331,7 @@ def _discovered(charged: Charged) -> str:
 
 
 def _left(balance: Balance, *, opened: bool) -> str:
-    """What is left of a budget, in words."""
+    """Return what is left of a budget, in words."""
     left, limit = balance.left, balance.limit
     words = (
         f"epsilon {rounded_down(left.epsilon)} of {rounded_down(limit.epsilon)}, delta {rounded_down(left.delta)} of "

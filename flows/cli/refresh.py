@@ -51,7 +51,7 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
         state: the state folder.
 
     Returns:
-        0, whether anything had to be released or not.
+        0, whether or not anything had to be released.
 
     Raises:
         DeniableError: the refresh failed or was refused; earlier releases are untouched.

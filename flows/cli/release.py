@@ -1,4 +1,4 @@
-"""Runs a release, shows its progress, and prints a summary on one screen."""
+"""Runs a release, shows its progress, and prints a summary that fits on one screen."""
 
 import os
 import sys
@@ -83,11 +83,11 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
 
 
 def print_summary(released: Released, console: Console) -> None:
-    """Print what was released, its cost and quality, and below that the paths.
+    """Print what was released, its cost and quality, and the paths.
 
     Args:
         released: what the release made.
-        console: where to print. A path stays on one line on a narrow console too, so that it can be copied.
+        console: where to print. A path stays on one line even on a narrow console, so that it can be copied.
     """
     console.print(Panel(_summary(released), title=released.workspace.release_id, expand=False))
     for name, text in _places(released):
@@ -110,7 +110,7 @@ def _summary(released: Released) -> Table:
 
 
 def _places(released: Released) -> Iterator[tuple[str, str]]:
-    """The paths of the results, and commands to verify and view them."""
+    """Return the paths of the results, and the commands that verify and show them."""
     workspace = released.workspace
     yield "public", str(workspace.release_folder)
     yield "internal", str(released.report.path)

@@ -1,4 +1,4 @@
-"""The command `replay`: runs a published release again, shows its progress, and prints the findings.
+"""The command `replay`: reruns a published release, shows its progress, and prints the findings.
 
 Prefect and MLflow are imported only after the signature of the record has been verified.
 """
@@ -60,7 +60,7 @@ def add_replay_command(subparsers: Subcommands, parents: Sequence[argparse.Argum
 
 
 def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
-    """Run a release again, and print a line for each step and the verdict.
+    """Rerun a release, and print a line for each step, and the verdict.
 
     Args:
         asked: the parsed arguments.
@@ -98,7 +98,7 @@ def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _runner(workers: int, *, processes: bool) -> "TaskRunner[Any]":
-    """The task runner for the steps."""
+    """Return the task runner for the steps."""
     from prefect.task_runners import ProcessPoolTaskRunner, ThreadPoolTaskRunner  # noqa: PLC0415
 
     return ProcessPoolTaskRunner(max_workers=workers) if processes else ThreadPoolTaskRunner(max_workers=workers)

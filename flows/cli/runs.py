@@ -90,7 +90,7 @@ def run_runs_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _listed(prefect: "PrefectApi", dataset: str | None, last: int) -> Iterator[str]:
-    """Lines on the latest runs."""
+    """Return lines on the latest runs."""
     found = _runs(prefect, last, **({"tags": {"all_": [f"{DATASET}{dataset}"]}} if dataset else {}))
     for number, run in enumerate(found):
         if number:
@@ -101,7 +101,7 @@ def _listed(prefect: "PrefectApi", dataset: str | None, last: int) -> Iterator[s
 
 
 def _shown(prefect: "PrefectApi", asked: str) -> Iterator[str]:
-    """Lines on one run, its steps and its log."""
+    """Return lines on one run, its steps and its log."""
     run = _found(prefect, asked)
     mine = {"id": {"any_": [run["id"]]}}
     yield from _about(run)
@@ -119,7 +119,7 @@ def _shown(prefect: "PrefectApi", asked: str) -> Iterator[str]:
 
 
 def _runs(prefect: "PrefectApi", most: int, **wanted: object) -> list[Run]:
-    """Runs that have begun, or are due."""
+    """Return the runs that have begun or are due."""
     begun = {"expected_start_time": {"before_": datetime.now(UTC).isoformat()}, **wanted}
     found: list[Run] = prefect.post(
         "flow_runs/filter", flow_runs=begun, sort="EXPECTED_START_TIME_DESC", limit=max(1, min(most, _MOST))
@@ -128,7 +128,7 @@ def _runs(prefect: "PrefectApi", most: int, **wanted: object) -> list[Run]:
 
 
 def _found(prefect: "PrefectApi", asked: str) -> Run:
-    """The run with an id, or with the beginning of one, or the latest run of a release."""
+    """Return the run with the given id or beginning of an id, or the latest run of the given release."""
     runs = _runs(prefect, _MOST)
     named = [run for run in runs if _tag(run, RELEASE) == asked]
     found = named[:1] or [run for run in runs if len(asked) >= _SHORTEST and run["id"].startswith(asked.lower())]
@@ -142,7 +142,7 @@ def _found(prefect: "PrefectApi", asked: str) -> Run:
 
 
 def _about(run: Run) -> Iterator[str]:
-    """Lines on a run, in a list as well as alone."""
+    """Return lines on a run, both for a list and for a single run."""
     began = run["start_time"] or run["expected_start_time"]
     yield f"{run['name']}  ({run['state_name']})"
     yield f"  run      {run['id']}"
@@ -157,7 +157,7 @@ def _about(run: Run) -> Iterator[str]:
 
 
 def _next(run: Run) -> str:
-    """The next step for the user."""
+    """Return the next step for the user."""
     release, dataset, kind = _tag(run, RELEASE), _tag(run, DATASET), run["state_type"]
     again = _DEPLOYED.format(run=run["id"]) if run["deployment_id"] else _BY_HAND
     said = f"{again} resumes where it stopped; what was charged is not charged again"
@@ -181,5 +181,5 @@ def _next(run: Run) -> str:
 
 
 def _tag(run: Run, kind: str) -> str:
-    """The tag of one kind that a run has."""
+    """Return a run's tag of the given kind."""
     return next((tag.removeprefix(kind) for tag in run["tags"] if tag.startswith(kind)), "")

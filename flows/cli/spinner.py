@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def at_work(said: str, *, logged: bool = False) -> Iterator[None]:
-    """Show what is being done while the block runs, and remove it afterwards.
+    """Show what is being done while the block runs, and remove the line afterwards.
 
     Args:
         said: what is being done, such as `Auditing acs_ma-20261120T104151Z`.
-        logged: whether to print it as a line where standard error is not a terminal.
+        logged: whether to print a line if standard error is not a terminal.
     """
     from rich.console import Console  # noqa: PLC0415 - quick commands do without it
     from rich.markup import escape  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The type that `add_subparsers` returns, for which argparse has no public name."""
+"""The return type of `add_subparsers`, for which argparse has no public name."""
 
 import argparse
 from collections.abc import Sequence

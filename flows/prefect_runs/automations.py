@@ -1,10 +1,10 @@
-"""Prefect's automations for runs of the deployments: they end those that fell silent, and report those that failed.
+"""Prefect's automations for runs of the deployments: they end silent runs, and report failed ones.
 
-A run that an outage ended is resumed (flows.prefect_runs.resuming); it is reported when it is given up, or when nothing
-resumes it.
+A run that an outage ended is resumed (flows.prefect_runs.resuming); it is reported only when it is given up, or if
+nothing resumes it.
 
-A refresh reports itself why it failed (stores.servers.webhook); if it notified the same block, it is not
-reported again here. The reports here need nothing of the run: they are sent even if its machine is gone.
+A refresh itself reports why it failed (stores.servers.webhook); if it notified the same block, the failure is not
+reported again here. These reports do not depend on the run: they are sent even if its machine has failed.
 """
 
 import json
@@ -43,9 +43,9 @@ TELL_OF_CRASHES = "Deniable: tell of runs that nobody goes on with"
 _ENTRYPOINTS = "flows.entrypoints."
 _MISSED = 3
 _LEFT = timedelta(minutes=15)
-_PAGE = 200  # no more are given at a time
+_PAGE = 200  # Prefect returns at most this many at a time
 _RUNS: dict[str, str | list[str]] = {"prefect.resource.id": ["prefect.flow-run.*"]}
-# Neither parameters nor the state's message: both may hold what not every reader of a chat may see.
+# Neither parameters nor the state's message: both may contain what readers of a chat must not see.
 _TOLD = {
     "event": "'run ' + (event.resource['prefect.state-type'] | lower)",
     "flow": "flow.name",
@@ -57,10 +57,10 @@ _TOLD = {
 
 
 def make_automations() -> list[str]:
-    """Have Prefect end silent runs of our deployments, and report failed ones if there is a webhook.
+    """Make Prefect end silent runs of our deployments, and report failed ones if there is a webhook.
 
-    The webhook is the one that DENIABLE_WEBHOOK names, else the one of an earlier call, or one that was made in
-    Prefect's pages as a Webhook block named `deniable`. An automation that exists is updated.
+    The webhook is the one named by DENIABLE_WEBHOOK; otherwise that of an earlier call, or a Webhook block named
+    `deniable` that was made in Prefect's pages. An existing automation is updated.
 
     Returns:
         What was made, in words.
@@ -83,14 +83,14 @@ def make_automations() -> list[str]:
 
 
 def _end_silent_runs(ours: ResourceSpecification, longest: timedelta) -> AutomationCore:
-    """The automation that ends runs whose process is gone without having reported it."""
+    """Return the automation that ends runs whose process died without reporting it."""
     return AutomationCore(
         name=SILENT,
         description="If the machine of a run is gone, nothing else reports that the run is over.",
         trigger=EventTrigger(
-            # A run that began and never reported anything is silent as well, and so is one whose process never began.
+            # A run that never reported anything is silent too, and so is one whose process never began.
             after={f"prefect.flow-run.{name}" for name in ("heartbeat", "Pending", "Running", "Cancelling")},
-            # Any event will do: runs end in states of many names, and a suspended one is not silent.
+            # Any event counts: runs end in states of many names, and a suspended run is not silent.
             expect={"prefect.flow-run.*"},
             match=ResourceSpecification(_RUNS),
             match_related=ours,
@@ -103,7 +103,7 @@ def _end_silent_runs(ours: ResourceSpecification, longest: timedelta) -> Automat
             ChangeFlowRunState(
                 name=None,
                 state=StateType.CRASHED,
-                force=False,  # a run that ended meanwhile keeps its own state
+                force=False,  # a run that has ended meanwhile keeps its own state
                 message=f"the run was silent for {longest.total_seconds():g} s: its process or its machine is gone. "
                 "What was charged, if anything, is kept: retry it, or run the deployment again, to resume it.",
             )
@@ -112,7 +112,7 @@ def _end_silent_runs(ours: ResourceSpecification, longest: timedelta) -> Automat
 
 
 def _tell_of_failures(ours: ResourceSpecification, block: BlockDocument) -> AutomationCore:
-    """The automation that posts a message on every run that failed, unless the run itself has done so."""
+    """Return the automation that posts a message on every failed run, unless the run has posted one itself."""
     return AutomationCore(
         name=TELL,
         description="Names the run; its page shows why it failed.",
@@ -131,7 +131,7 @@ def _tell_of_failures(ours: ResourceSpecification, block: BlockDocument) -> Auto
 
 
 def _tell_of_crashes(ours: ResourceSpecification, block: BlockDocument) -> AutomationCore:
-    """The automation that posts a message on every run that crashed and is not resumed."""
+    """Return the automation that posts a message on every run that crashed and is not resumed."""
     return AutomationCore(
         name=TELL_OF_CRASHES,
         description="Runs that crash are resumed within seconds, if `stack up` or `watch` is running.",
@@ -155,13 +155,13 @@ def _message(block: BlockDocument) -> CallWebhook:
 
 
 def silence() -> timedelta:
-    """How long a run may be silent: a few of the heartbeats that its process must send."""
+    """Return how long a run may be silent: a few times the interval of its heartbeats."""
     every = get_current_settings().flows.heartbeat_frequency
     return timedelta(seconds=_MISSED * (every or 60))
 
 
 def our_deployments(client: "SyncPrefectClient") -> list["DeploymentResponse"]:
-    """Our own deployments; others may use the same server."""
+    """Return our own deployments; the server may have others."""
     every: list[DeploymentResponse] = []
     while page := client.read_deployments(limit=_PAGE, offset=len(every)):
         every += page
@@ -169,7 +169,7 @@ def our_deployments(client: "SyncPrefectClient") -> list["DeploymentResponse"]:
 
 
 def _make(client: "SyncPrefectClient", wanted: AutomationCore) -> None:
-    """Make an automation, or update the one of that name; one that a user switched off stays so."""
+    """Make an automation, or update the one of that name; an automation that a user switched off stays off."""
     there = client.read_automations_by_name(wanted.name)
     if there:
         client.update_automation(there[0].id, wanted.model_copy(update={"enabled": there[0].enabled}))
@@ -178,7 +178,7 @@ def _make(client: "SyncPrefectClient", wanted: AutomationCore) -> None:
 
 
 def _webhook(client: "SyncPrefectClient") -> BlockDocument | None:
-    """The block to notify; made, or given the new address, if the variable names one."""
+    """Return the block to notify; it is made, or its address updated, if the variable names one."""
     address, kind = os.environ.get(WEBHOOK_VARIABLE), Webhook.get_block_type_slug()
     try:
         there = client.read_block_document_by_name(WEBHOOK_BLOCK, kind)
@@ -188,6 +188,6 @@ def _webhook(client: "SyncPrefectClient") -> BlockDocument | None:
         Webhook(url=SecretStr(address), headers=SecretDict({"Content-Type": "application/json"})).save(WEBHOOK_BLOCK)
         return client.read_block_document_by_name(WEBHOOK_BLOCK, kind)
     if address and there.data["url"] != address:
-        # The rest stays as a user may have set it.
+        # A user's other settings are kept.
         client.update_block_document(there.id, BlockDocumentUpdate(data={"url": address}))
     return there

@@ -1,6 +1,6 @@
 """How runs of the deployments end in an outage, so that they are resumed automatically.
 
-They are resumed by flows.prefect_runs.resuming. Charges and draws need no care here: by the journal and the ledger, a
+flows.prefect_runs.resuming resumes them. Charges and draws need no care here: the journal and the ledger ensure that a
 resumed release gives the same bytes at the same cost.
 """
 
@@ -49,10 +49,10 @@ _finished: dict[str, list[str]] = {}
 
 
 def pauses_s() -> tuple[float, ...]:
-    """The seconds that a run waits before it is resumed for the first time, the second time, and so on.
+    """Return the seconds for which a run waits before it is resumed the first time, the second time, and so on.
 
     Raises:
-        InvalidInput: DENIABLE_RESUME_AFTER_S holds no such numbers.
+        InvalidInput: DENIABLE_RESUME_AFTER_S does not contain such numbers.
     """
     said = os.environ.get(ATTEMPTS_VARIABLE, _ATTEMPTS_S)
     try:
@@ -66,9 +66,10 @@ def pauses_s() -> tuple[float, ...]:
 
 
 def resumed(states: list[State[Any]]) -> int:
-    """How often a worker has resumed a run since a person last retried it, from all its states.
+    """Return how often a worker has resumed a run since a person last retried it, given all its states.
 
-    Prefect reports a killed process twice. The second report may reach a run that waits to resume; it is no attempt.
+    Prefect reports a killed process twice. The second report may arrive while the run waits to resume; it is not
+    counted.
     """
     since = takewhile(lambda state: state.name != GIVEN_UP, sorted(states, key=lambda each: each.timestamp)[::-1])
     return sum(
@@ -77,7 +78,7 @@ def resumed(states: list[State[Any]]) -> int:
 
 
 def resumable(work: Callable[[], State[Any]]) -> State[Any]:
-    """Do the work of a run, unless a later run of its schedule does it; after an outage the run is resumed.
+    """Do the work of a run, unless a later run of its schedule does it; a run that an outage ends is resumed.
 
     Args:
         work: the work of the run.
@@ -87,7 +88,7 @@ def resumable(work: Callable[[], State[Any]]) -> State[Any]:
     """
     try:
         if runtime.deployment.id and runtime.flow_run.id:
-            with suppress(UnderWay):  # another process works on the same run, and shows that it is alive
+            with suppress(UnderWay):  # another process is alive and works on the same run
                 keep_while_alive(state_folder(), sign_of_life(runtime.flow_run.id))
                 forget_end(state_folder(), runtime.flow_run.id)
         later = _later_run()
@@ -102,23 +103,23 @@ def resumable(work: Callable[[], State[Any]]) -> State[Any]:
                 Failed(message=str(error) if isinstance(error, DeniableError) else "the log of its process says why")
             )
             raise
-        # Prefect's state for an end that is the fault of the infrastructure.
+        # Prefect's state for an end caused by the infrastructure.
         return _heard(Crashed(name=INTERRUPTED, message=said))
 
 
 def _heard(end: State[Any]) -> State[Any]:
-    """Return the end of a deployment's run, if Prefect's server answers.
+    """Return the final state of a deployment's run, if Prefect's server answers.
 
-    If the server is down at that moment, Prefect's engine takes the run for failed, and reports that as soon as the
-    server is up, even if the release was published. So a process that cannot reach Prefect keeps the end of its run and
-    dies; the watch, which recognises the run by its sign of life, reports the end.
+    If the server is down at that moment, Prefect's engine considers the run failed, and reports that as soon as the
+    server is up, even if the release was published. So a process that cannot reach Prefect stores the end of its run
+    and exits. The watch, which recognises the run by its sign of life, reports the end.
     """
     run = runtime.flow_run.id
     if runtime.deployment.id and run:
         try:
             _here()
         except PrefectDown as down:
-            if end.type is not StateType.CRASHED:  # one that crashed is resumed
+            if end.type is not StateType.CRASHED:  # a crashed run is resumed
                 finished = tuple(finished_in(run))
                 said = RunEnd(type=end.type.value, name=end.name or "", message=end.message or "", finished=finished)
                 keep_end(state_folder(), run, said)
@@ -129,28 +130,28 @@ def _heard(end: State[Any]) -> State[Any]:
 
 
 def note_finished(release: str) -> None:
-    """Note that this run has finished a release, which is to be reported to Prefect."""
+    """Note that this run has finished a release that must be reported to Prefect."""
     _finished.setdefault(str(runtime.flow_run.id), []).append(release)
 
 
 def finished_in(run: object) -> list[str]:
-    """The releases that a run of this process has finished and not yet reported to Prefect; they are forgotten."""
+    """Return, and forget, the releases that a run of this process has finished and not yet reported to Prefect."""
     return _finished.pop(str(run), [])
 
 
 def sign_of_life(flow_run: object) -> str:
-    """Name of the lock that a run's process holds while it lives, so that its death is noticed at once."""
+    """Return the name of the lock that a run's process holds while it lives, so that its death is noticed at once."""
     return f".run-{flow_run}"
 
 
 def is_scheduled() -> bool:
-    """Whether this run was started by a schedule, and not by a person."""
+    """Whether this run was started by a schedule and not by a person."""
     here = _here()
     return here is not None and bool(here.auto_scheduled)
 
 
 def is_last_attempt() -> bool:
-    """Whether this run would not be resumed if it failed; a run without a deployment never is."""
+    """Whether this run would not be resumed if it failed; runs without a deployment are never resumed."""
     if not runtime.deployment.id or not (run := runtime.flow_run.id):
         return True
 
@@ -162,7 +163,7 @@ def is_last_attempt() -> bool:
 
 
 def _here() -> FlowRun | None:
-    """This run of a deployment; None for any other."""
+    """Return the current run if it belongs to a deployment; None otherwise."""
     if not runtime.deployment.id or not (run := runtime.flow_run.id):
         return None
 
@@ -174,10 +175,10 @@ def _here() -> FlowRun | None:
 
 
 def _later_run() -> FlowRun | None:
-    """A later run of the same schedule, with the same parameters, that was due before this one began.
+    """Return a later run of the same schedule, with the same parameters, that was due before this one began.
 
-    Without a worker, runs of a schedule pile up. One of them is enough, the newest. A run that failed for a reason of
-    its own, or that was cancelled, does not count.
+    Without a worker, runs of a schedule pile up; only the newest needs to run. A run that failed for a reason of its
+    own, or was cancelled, does not count.
     """
     here = _here()
     if here is None or not here.auto_scheduled or here.expected_start_time is None or here.deployment_id is None:

@@ -1,8 +1,8 @@
-"""Resumes runs of the deployments that an outage ended, and closes runs and tasks that were left open.
+"""Resumes runs of the deployments that an outage ended, and ends runs and tasks that were left open.
 
-It polls the state of the runs, rather than rely on Prefect's events, which get lost if its server or its database goes
-down. That is why this is no automation. The process that polls may be stopped at any moment, and another may poll at
-the same time.
+It polls the states of the runs and does not rely on Prefect's events, which are lost if the server or its database goes
+down; that is why it is not an automation. The polling process may be stopped at any moment, and another may poll at the
+same time.
 """
 
 import time
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _WORKING = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
 _ENDED = [StateType.COMPLETED, StateType.FAILED, StateType.CRASHED, StateType.CANCELLED]
-_PAGE = 200  # no more are given at a time
+_PAGE = 200  # Prefect returns at most this many at a time
 _PAST = timedelta(days=1)
 """Runs that ended longer ago are left as they are."""
 _SETTLED = timedelta(seconds=30)
@@ -45,11 +45,11 @@ _SILENT = "the run was silent for {:g} s: its process or its machine is gone."
 
 
 class RunWatch:
-    """Looks after the runs of our deployments while Prefect answers; silence while it did not answer does not count.
+    """Watches the runs of our deployments while Prefect answers; silence during an outage of Prefect does not count.
 
     Args:
         client: a client of Prefect's server.
-        state: the state folder that the runs work on, if it is this one.
+        state: the state folder, if the runs work on it.
     """
 
     def __init__(self, client: "SyncPrefectClient", state: Path) -> None:
@@ -61,7 +61,7 @@ class RunWatch:
         """End runs that fell silent, close the tasks of runs that ended, and resume those that an outage ended.
 
         Returns:
-            What was done, a line each.
+            Lines that state what was done.
 
         Raises:
             httpx.HTTPError: Prefect does not answer; the next call continues.
@@ -76,7 +76,7 @@ class RunWatch:
         return done
 
     def _runs(self, ours: Collection[Any], kinds: list[StateType], *, recent: bool = False) -> list[FlowRun]:
-        """Runs of our deployments in states of some kinds."""
+        """Return the runs of our deployments in states of the given kinds."""
         wanted = FlowRunFilter(
             state=FlowRunFilterState(type=FlowRunFilterStateType(any_=kinds)),
             end_time=FlowRunFilterEndTime.model_validate({"after_": datetime.now(UTC) - _PAST}) if recent else None,
@@ -87,7 +87,7 @@ class RunWatch:
         return [run for run in found if run.deployment_id in ours]
 
     def _end_silent(self, ours: Collection[Any]) -> Iterator[str]:
-        """End runs whose process is gone without having reported it."""
+        """End runs whose process died without reporting it."""
         longest = silence()
         heard = time.monotonic() - self._heard_since >= longest.total_seconds()
         for run in self._runs(ours, _WORKING):
@@ -106,12 +106,12 @@ class RunWatch:
             yield f"{run.name} ({run.id}): {said}"
 
     def _has_died(self, run: object, state: State[object]) -> bool:
-        """Whether a run's process worked on this state folder, and is gone; a resumed run needs a while to begin."""
+        """Whether a run's process worked on this state folder and has died; a resumed run is given time to begin."""
         long_ago = state.timestamp < datetime.now(UTC) - _SETTLED
         return state.type is StateType.RUNNING and long_ago and has_died(self._state, sign_of_life(run))
 
     def _tell_end(self, run: FlowRun) -> str | None:
-        """Report to Prefect the end of a run that could not do so itself; returns what was done, None if nothing."""
+        """Report to Prefect the end of a run that could not do so itself; return what was done, None if nothing."""
         end = kept_end(self._state, run.id)
         if end is None:
             return None
@@ -131,7 +131,7 @@ class RunWatch:
         return bool(self._client.read_events(filter=told, limit=1).events)
 
     def _close_tasks(self, ours: Collection[Any]) -> Iterator[str]:
-        """Close tasks that Prefect takes for running though their run has ended: nothing else ever would."""
+        """End tasks that Prefect considers running although their run has ended: nothing else would end them."""
         open_tasks = TaskRunFilter(
             state=TaskRunFilterState(type=TaskRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING]))
         )
@@ -146,7 +146,7 @@ class RunWatch:
                 yield f"task {task.name} of {run.name} was left {task.state_name}, and is closed"
 
     def _go_on(self, run: FlowRun) -> Iterator[str]:
-        """Have a run resumed later, or give it up; a run that was being cancelled is left as it is."""
+        """Schedule a run to be resumed later, or give it up; a run that was being cancelled is left unchanged."""
         states = sorted(self._client.read_flow_run_states(run.id), key=lambda state: state.timestamp)
         if run.state is None or StateType.CANCELLING in _kinds(states[-2:]):
             return
@@ -178,12 +178,12 @@ def _kinds(states: Iterable[State[object]]) -> set[StateType]:
 
 
 def _is_settled(state: State[object]) -> bool:
-    """Whether the tasks of a run that ended will report nothing more; those of a crashed run report no more at all."""
+    """Whether the tasks of an ended run will report nothing more; those of a crashed run never do."""
     return state.type is StateType.CRASHED or state.timestamp < datetime.now(UTC) - _SETTLED
 
 
 def _end_of_task(state: State[object]) -> State[object]:
-    """The end of a task that could not report it, inferred from the end of its run."""
+    """Return the state of a task that could not report its end, inferred from the end of its run."""
     if state.type is StateType.COMPLETED:
         return Completed(message="its end was not reported to Prefect; its run completed")
     return Crashed(message="its end was not reported to Prefect; its run did not complete")

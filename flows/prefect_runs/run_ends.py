@@ -1,4 +1,4 @@
-"""The ends of runs that could not report them to Prefect, kept in the state folder until the watch reports them."""
+"""Final states of runs that could not report them to Prefect, stored in the state folder until the watch does."""
 
 import json
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from stores.vault.private_files import PRIVATE_FILE
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnd:
-    """The state in which a run ended, and the releases that it finished.
+    """The final state of a run, and the releases that it finished.
 
-    The message is the one that Prefect would have shown, so it holds nothing that depends on a record.
+    The message is the one that Prefect would have shown, so it does not depend on any record.
     """
 
     type: str
@@ -24,12 +24,12 @@ class RunEnd:
     finished: Sequence[str] = ()
 
     def as_state(self) -> State[object]:
-        """The state, for Prefect."""
+        """Return the state in Prefect's form."""
         return State(type=StateType(self.type), name=self.name, message=self.message)
 
 
 def keep_end(state: Path, run: object, end: RunEnd) -> None:
-    """Keep how a run ended; the file is whole, even if the process is stopped meanwhile."""
+    """Store the end of a run; the file is complete even if the process is stopped meanwhile."""
     place = _place(state, run)
     part = place.with_suffix(".part")
     part.touch(mode=PRIVATE_FILE)
@@ -38,7 +38,7 @@ def keep_end(state: Path, run: object, end: RunEnd) -> None:
 
 
 def kept_end(state: Path, run: object) -> RunEnd | None:
-    """The end of a run that could not report it to Prefect; None for any other."""
+    """Return the stored end of a run that could not report it to Prefect; None if there is none."""
     try:
         return RunEnd(**json.loads(_place(state, run).read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -46,7 +46,7 @@ def kept_end(state: Path, run: object) -> RunEnd | None:
 
 
 def forget_end(state: Path, run: object) -> None:
-    """Remove an earlier attempt's end: the run was resumed, or Prefect has the end."""
+    """Remove the stored end of a run that was resumed, or whose end Prefect has received."""
     _place(state, run).unlink(missing_ok=True)
 
 

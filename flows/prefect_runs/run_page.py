@@ -1,8 +1,8 @@
-"""What Prefect's page of a run shows: a name with the outcome, and the lines that a terminal shows.
+"""The content of a run's page in Prefect: a name with the outcome, and the lines that a terminal shows.
 
-Only lines passed in here get there, and they must be fit for every reader of Prefect's database: no figure that was
-measured on real records, and only errors that are made to be shown. Prefect's own loggers send nothing
-(infra.environment). A server that does not answer neither delays a run nor makes it fail.
+Only lines passed to this module get there, and they must suit every reader of Prefect's database: no figure measured on
+real records, and only errors whose messages are public. Prefect's own loggers send nothing (infra.environment). A
+server that does not answer neither delays a run nor makes it fail.
 """
 
 import logging
@@ -50,7 +50,7 @@ class RunPage:
         self._name()
 
     def about(self, dataset: str, release: str = "") -> None:
-        """State the dataset of the run, and the release it works on, if any."""
+        """State the dataset of the run, and the release that it works on, if any."""
         self._release, self._outcome = release, ""
         self._name()
         if self._post is not None:
@@ -62,7 +62,7 @@ class RunPage:
         self._name()
 
     def failed(self, error: BaseException) -> None:
-        """Report that an error ended the run, and the error itself if it is made to be shown."""
+        """Report that an error ended the run, with its message if that is public."""
         if not self._outcome:
             self.ended(_outcome(error))
         level = logging.WARNING if isinstance(error, Held) else logging.ERROR
@@ -75,7 +75,7 @@ class RunPage:
 
     @contextmanager
     def telling_steps(self, amounts: Mapping[str, int]) -> Iterator[None]:
-        """Add a line for each step that ends, as a terminal's log has it, until the block ends.
+        """Add a line for each step that ends, as in a terminal's log, until the block ends.
 
         Args:
             amounts: amount of work of the steps for which it is known, in the unit in which they advance.
@@ -102,10 +102,10 @@ _pages: ContextVar[RunPage | None] = ContextVar("page", default=None)
 
 @contextmanager
 def on_its_page(subject: str, *, is_release: bool = False) -> Iterator[RunPage]:
-    """Have the current run report its work and its outcome until the block ends.
+    """Make the current run report its work and its outcome until the block ends.
 
     Args:
-        subject: what the run does, such as `refresh of acs_ma`; the page of a run that has one already keeps its own.
+        subject: what the run does, such as `refresh of acs_ma`; a run that already has a page keeps it.
         is_release: whether the run is named by its release alone, once that has a name.
 
     Yields:
@@ -128,10 +128,10 @@ def on_its_page(subject: str, *, is_release: bool = False) -> Iterator[RunPage]:
 
 
 def completed(said: str, result: R) -> R:
-    """End a flow with a message in its state; the caller of the flow gets the result alone.
+    """End a flow with a message in its state; the caller of the flow gets only the result.
 
-    A flow that Prefect may begin again in the same process ends without a message: the engine ignores a state that such
-    a flow returns, and raises the error of the attempt before.
+    A flow that Prefect may retry in the same process ends without a message: the engine ignores a state that such a
+    flow returns, and raises the error of the previous attempt.
     """
     context = FlowRunContext.get()
     if context is not None and context.flow is not None and context.flow.retries:
@@ -140,28 +140,28 @@ def completed(said: str, result: R) -> R:
 
 
 class _Post:
-    """Sends names and lines to Prefect's server, in a thread of its own."""
+    """Sends names and lines to Prefect's server in a separate thread."""
 
     def __init__(self, run: FlowRun) -> None:
         self._run, self._name, self._tags = run.id, "", list(run.tags)
-        # Those of an earlier attempt of the same run are of no use.
+        # Lines of an earlier attempt of the same run are of no use.
         self._others = [tag for tag in run.tags if not tag.startswith((DATASET, RELEASE))]
         self._known = (self._name, self._tags)
         self._lines: list[LogCreate] = []
         self._told, self._over = 0, False
         self._news = Condition()
-        # The address of Prefect's server may be known in this context only.
+        # The address of Prefect's server may be known only in this context.
         self._thread = Thread(target=copy_context().run, args=(self._deliver,), name="run page", daemon=True)
         self._thread.start()
 
     def call(self, name: str) -> None:
-        """Give the run a name."""
+        """Set the run's name."""
         with self._news:
             self._name = name
             self._news.notify_all()
 
     def tag(self, tags: Iterable[str]) -> None:
-        """Tag the run, keeping the tags of others."""
+        """Tag the run, keeping other tags."""
         with self._news:
             self._tags = [*self._others, *tags]
             self._news.notify_all()
@@ -180,19 +180,19 @@ class _Post:
             self._news.notify_all()
         self._thread.join(_GRACE_S)
         with self._news:
-            # What could not be sent by now is not sent.
+            # Whatever could not be sent by now is dropped.
             self._known, self._told = (self._name, self._tags), len(self._lines)
 
     def _deliver(self) -> None:
         while not self._is_done():
-            # Whatever Prefect rejects, the run does not fail for it; it is sent again with what comes next.
+            # A rejection by Prefect does not make the run fail; it is sent again with the next lines.
             with suppress(Exception), get_client(sync_client=True) as client:
                 self._tell(client)
             if not self._is_done():
                 sleep(_TOGETHER_S)
 
     def _tell(self, client: SyncPrefectClient) -> None:
-        """Send what is new, a few times a second, until all is sent and nothing more will come."""
+        """Send what is new, a few times a second, until everything is sent and nothing more will follow."""
         while not self._is_done():
             with self._news:
                 self._news.wait_for(lambda: self._over or self._is_new())
@@ -213,7 +213,7 @@ class _Post:
 
 
 def _outcome(error: BaseException) -> str:
-    """The outcome of a run that an error ended, in a word."""
+    """Return the outcome of a run that an error ended, in a word."""
     if isinstance(error, Held):
         return "held"
     if isinstance(error, Refused):
@@ -222,7 +222,7 @@ def _outcome(error: BaseException) -> str:
 
 
 def _said_of(error: BaseException) -> str:
-    """The public text of an error."""
+    """Return the public text of an error."""
     if isinstance(error, DeniableError):
         return str(error)
     if isinstance(error, Exception):

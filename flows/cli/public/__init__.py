@@ -1,4 +1,4 @@
-"""Commands on files that anyone may read.
+"""Commands that read public files.
 
-select: what a spec must state of a public file.
+select: what a spec must state about a public file.
 """

@@ -1,8 +1,8 @@
-"""Prints what a spec must state of a public file: `python -m flows select SPEC`.
+"""Prints what a spec must state about a public file: `python -m flows select SPEC`.
 
-A learner that derives its tables from a file that anyone may read is planned, charged and verified by what the spec
-says about them. This command reads the file, and prints the lines to put into the spec; it reads no confidential
-record.
+Some learners derive their tables from a public file. Such a release is planned, charged and verified by what the spec
+states about these tables. This command reads the public file and prints the lines for the spec; it reads no
+confidential record.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def add_select_command(subparsers: Subcommands, parents: Sequence[argparse.Argum
 
 
 def run_select_command(asked: argparse.Namespace, state: Path) -> int:
-    """Print the lines that belong into the spec's entry `learner`.
+    """Print the lines that belong in the spec's entry `learner`.
 
     Args:
         asked: the parsed arguments.
@@ -83,8 +83,8 @@ class _Rows:
 
     @cached_property
     def _source(self) -> SourceRecords:
-        """The source's records, which are read once however often public rows are counted."""
+        """Return the source's records, which are read once, however often public rows are counted."""
         return SourceRecords(self.spec, self.cache)
 
     def advance(self, amount: int) -> None:
-        """Counting public rows is not shown."""
+        """Do nothing: the progress of counting public rows is not shown."""

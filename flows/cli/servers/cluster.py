@@ -1,4 +1,4 @@
-"""The commands `cluster up`, `cluster down`, `cluster scheduler` and `cluster worker`: several processes for a release.
+"""The commands `cluster up`, `down`, `scheduler` and `worker`: several processes share a release.
 
 Their additional requirements are installed by `make cluster`, and imported only when the commands are used.
 """
@@ -96,7 +96,7 @@ def run_cluster_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _require_trust(host: str, *, trusted: bool) -> None:
-    """Refuse a scheduler that would obey anyone who can reach it."""
+    """Refuse to start a scheduler that accepts work from anyone who can reach it."""
     if not (trusted or is_loopback_host(host)):
         raise Refused(
             "a scheduler that other machines can reach must authenticate them: name the certificates of the cluster in "

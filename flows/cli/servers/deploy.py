@@ -1,6 +1,6 @@
 """The command `deploy`: registers the deployments in `deployments/prefect.yaml` with Prefect's server.
 
-Prefect's own command does it. This one adds the concurrency limit of every dataset, the path of the checkout, and the
+It runs Prefect's own command, and adds the concurrency limit of each dataset, the path of the checkout, and the
 automations for runs that fail or fall silent.
 """
 
@@ -42,7 +42,7 @@ def add_deploy_command(subparsers: Subcommands, parents: Sequence[argparse.Argum
 
 
 def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
-    """Register the deployments with Prefect's server, and make their concurrency limits.
+    """Register the deployments with Prefect's server, and set their concurrency limits.
 
     Args:
         state: the state folder, whose stack runs Prefect unless DENIABLE_PREFECT_API_URL names another.
@@ -51,8 +51,8 @@ def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
         0.
 
     Raises:
-        InvalidInput: the address of Prefect's server is not known.
-        DeployFailed: it does not accept them.
+        InvalidInput: the address of Prefect's server is unknown.
+        DeployFailed: the server does not accept them.
     """
     require_prefect(state)
     with at_work("1 of 3: reading the specs, and limiting each dataset to one run at a time", logged=True):
@@ -89,7 +89,7 @@ def _automations() -> list[str]:
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Report in one sentence that Prefect's server does not answer."""
+    """Turn an error that means that Prefect's server does not answer into one sentence."""
     from httpx import HTTPError  # noqa: PLC0415 - Prefect's own, imported with it
 
     try:

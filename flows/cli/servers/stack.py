@@ -51,7 +51,7 @@ def run_stack_command(asked: argparse.Namespace, state: Path) -> int:
     """Carry out one command of `stack`.
 
     Returns:
-        0; 1 where `status` finds something down.
+        0; 1 if `status` finds something down.
 
     Raises:
         DeniableError: a server does not start or stop, or is not installed.
@@ -64,7 +64,7 @@ def run_stack_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def run_worker(_asked: argparse.Namespace, state: Path) -> int:
-    """Become a Prefect worker, which runs the flows of deployments as separate processes.
+    """Replace this process by a Prefect worker, which runs the flows of deployments as separate processes.
 
     Raises:
         InvalidInput: the address of Prefect's server is not known.
@@ -73,7 +73,7 @@ def run_worker(_asked: argparse.Namespace, state: Path) -> int:
 
 
 def run_watch(_asked: argparse.Namespace, state: Path) -> int:
-    """Look after the stack of the state folder, if it has one, and after the runs of deployments, until it is stopped.
+    """Watch the stack of the state folder, if it has one, and the runs of deployments, until this process is stopped.
 
     Returns:
         0.
@@ -90,7 +90,7 @@ def run_watch(_asked: argparse.Namespace, state: Path) -> int:
 
 
 def run_prefect_command(asked: argparse.Namespace, state: Path) -> int:
-    """Become one of Prefect's own commands, set up for the server of this state folder.
+    """Replace this process by one of Prefect's own commands, set up for the server of this state folder.
 
     Raises:
         InvalidInput: the address of Prefect's server is not known.
@@ -107,10 +107,10 @@ def _become_prefect(arguments: Sequence[str], state: Path) -> NoReturn:
 
 
 def _require_answer(address: str) -> None:
-    """Require that Prefect's server answers; Prefect's own command would print pages of text if it did not.
+    """Require that Prefect's server answers; otherwise Prefect's own command would print pages of text.
 
     Raises:
-        PrefectSilent: its server does not answer, or denies access.
+        PrefectSilent: the server does not answer, or denies access.
     """
     import httpx  # noqa: PLC0415 - Prefect's own, and slow to import
 
@@ -125,7 +125,7 @@ def _require_answer(address: str) -> None:
 
 
 def require_prefect(state: Path) -> None:
-    """Require that the address of Prefect's server is known.
+    """Require the address of Prefect's server.
 
     Raises:
         InvalidInput: it is not known.

@@ -1,4 +1,4 @@
-"""Shows the pages of MLflow and Prefect: prints their addresses, and serves them until Ctrl-C if no server does."""
+"""Shows the pages of MLflow and Prefect: prints their addresses, and serves them until Ctrl-C if necessary."""
 
 import base64
 import json
@@ -44,7 +44,7 @@ class _Elsewhere:
         """Check that the server answers.
 
         Raises:
-            ServerFailed: it does not.
+            ServerFailed: the server does not answer.
         """
         try:
             with urlopen(f"{self.address}{self._health}", timeout=_PATIENCE_S):  # noqa: S310 - the user's own server
@@ -57,11 +57,11 @@ class _Elsewhere:
         raise failed
 
     def stop(self) -> None:
-        """Leave it alone: it is not ours."""
+        """Do nothing: this command did not start the server."""
 
 
 def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
-    """Print the addresses of the pages, and serve those that no server has; returns when interrupted, or at once.
+    """Print the addresses of the pages, and serve those that no server serves until interrupted.
 
     Args:
         state: the state folder.
@@ -69,7 +69,7 @@ def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
         prefect_port: port for Prefect, if it is free.
 
     Raises:
-        ServerFailed: one of them does not start, or does not answer.
+        ServerFailed: a server does not start, or does not answer.
     """
     credentials = new_credentials()
     elsewhere = _mlflow_elsewhere(), _prefect_elsewhere()
@@ -96,7 +96,7 @@ def show(state: Path, *, mlflow_port: int, prefect_port: int) -> None:
 
 
 def _mlflow_elsewhere() -> _Elsewhere | None:
-    """MLflow's server that the environment names, if any."""
+    """Return the MLflow server that the environment names, if any."""
     if not os.environ["MLFLOW_TRACKING_URI"].startswith("http"):
         return None
     user, password = (os.environ.get(f"MLFLOW_TRACKING_{what}", "") for what in ("USERNAME", "PASSWORD"))
@@ -104,14 +104,14 @@ def _mlflow_elsewhere() -> _Elsewhere | None:
 
 
 def _prefect_elsewhere() -> _Elsewhere | None:
-    """Prefect's server that the environment names, if any."""
+    """Return the Prefect server that the environment names, if any."""
     if "PREFECT_API_URL" not in os.environ:
         return None
     return _Elsewhere("Prefect", prefect_pages(), "/api/health", os.environ.get("PREFECT_API_AUTH_STRING", ""))
 
 
 def _who_may_enter(state: Path) -> str:
-    """How to log in to servers that were not started here."""
+    """Return how to log in to servers that this command did not start."""
     passwords = state / "stack" / "secrets.json"
     if not passwords.exists():
         return "as one of the servers' own users"
@@ -127,10 +127,10 @@ def _tell(mlflow: Pages, prefect: Pages) -> None:
 
 
 def pages_of(mlflow: Pages) -> list[str]:
-    """The addresses in MLflow for each dataset: all its releases, their models, and the newest release.
+    """Return the addresses in MLflow of each dataset's releases, models and newest release.
 
     Args:
-        mlflow: a server of MLflow's.
+        mlflow: an MLflow server.
 
     Returns:
         Lines to print.
@@ -157,7 +157,7 @@ def pages_of(mlflow: Pages) -> list[str]:
 
 
 def _ask(mlflow: Pages, what: str, **query: Any) -> dict[str, Any]:
-    """MLflow's answer to a query."""
+    """Return MLflow's answer to a query."""
     asked = Request(  # noqa: S310 - our own server
         f"{mlflow.address}/api/2.0/mlflow/{what}",
         data=json.dumps(query).encode(),

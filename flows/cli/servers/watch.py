@@ -1,6 +1,6 @@
-"""Keeps servers running, and sees to it that runs of deployments come to an end.
+"""Keeps servers running, and makes sure that runs of deployments end.
 
-It reports what it finds and does on standard output, a line each; under `stack up`, that is the log `watch`.
+It reports its findings and actions on standard output, one per line; under `stack up`, that is the log `watch`.
 """
 
 import os
@@ -29,7 +29,7 @@ _SAID = 3
 
 
 def watch(state: Path) -> None:
-    """Watch until this process is stopped; of several on one state folder, only one is active at a time.
+    """Watch until this process is stopped; of several watches on one state folder, only one is active at a time.
 
     Args:
         state: the state folder.
@@ -38,7 +38,7 @@ def watch(state: Path) -> None:
     keeper, trouble = Keeper(Stack(state), every), ""
     with turn(state, _TURN), temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}):
         while True:
-            # A client that started before its server, or lost it, connects again.
+            # A client that started before its server, or lost the connection, connects again.
             for line in keeper.look():
                 _say(line)
             trouble = _look_after_runs(state, keeper, every, trouble)
@@ -46,16 +46,16 @@ def watch(state: Path) -> None:
 
 
 def _look_after_runs(state: Path, keeper: "Keeper", every: float, trouble: str) -> str:
-    """Look after the runs of deployments as long as Prefect answers.
+    """Watch the runs of deployments as long as Prefect answers.
 
     Args:
         state: the state folder.
-        keeper: looks after servers meanwhile.
+        keeper: watches the servers meanwhile.
         every: seconds between checks.
-        trouble: why it did not answer before, which is not reported again.
+        trouble: why Prefect did not answer before, which is not reported again.
 
     Returns:
-        Why it does not answer.
+        Why Prefect does not answer.
     """
     try:
         with get_client(sync_client=True) as client:
@@ -79,11 +79,11 @@ def _say(line: str) -> None:
 
 
 class Keeper:
-    """Restarts the servers that were started, that no one has stopped, and that are down.
+    """Restarts servers that are down although they were started and no one has stopped them.
 
     Args:
         stack: the servers of a state folder; there may be none.
-        every: seconds to wait after a failed start before the next; doubled each time.
+        every: seconds to wait after a failed start before the next attempt; doubled each time.
     """
 
     def __init__(self, stack: Stack, every: float) -> None:
@@ -95,7 +95,7 @@ class Keeper:
         self._said = TemporaryFile()  # noqa: SIM115 - open for as long as this watches
 
     def look(self) -> Iterator[str]:
-        """Start what is down, by the command that a person would use, without waiting for it.
+        """Start what is down with the command that a person would use, without waiting for it.
 
         Yields:
             What was done.
@@ -109,7 +109,7 @@ class Keeper:
             return
         from infra.stack.command import stopped_servers  # noqa: PLC0415 - needs what only a stack needs
 
-        # A server whose start failed is stopped again, and looks as if a user had stopped it.
+        # A server that failed to start is stopped again, and so looks as if a user had stopped it.
         self._down = list(dict.fromkeys([*self._down, *stopped_servers(self._stack)]))
         if not self._down:
             return
@@ -124,7 +124,7 @@ class Keeper:
         )
 
     def _ended(self, status: int) -> str:
-        """The outcome of an attempt to start what is down."""
+        """Return the outcome of an attempt to start what is down."""
         self._not_before = time.monotonic() + self._pause
         if status == 0:
             up, self._pause, self._down = self._down, self._every, []

@@ -1,7 +1,7 @@
 """The command `python -m flows schema discover SPEC`: values of open categories and ranges of numbers, at a cost.
 
-Its plan is shown first, and costs nothing. What is proposed is a function of noisy integers, which are kept with a
-signed record; the mechanism does not belong here (deniable.discovery).
+The plan is shown first and costs nothing. The proposals are a function of noisy integers, which are kept with a signed
+record. The mechanism is in deniable.discovery.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def run_discover_command(asked: argparse.Namespace, state: Path) -> int:
         state: the state folder.
 
     Returns:
-        0; 1 if the budget has no room for the plan that was to be shown.
+        0; 1 if only the plan was requested, and the budget has no room for it.
 
     Raises:
         DeniableError: nothing was drawn, for the reason that it states.
@@ -108,7 +108,7 @@ def run_discover_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _plan_of(asked: argparse.Namespace, spec: "ReleaseSpec") -> "DiscoveryPlan":
-    """What is requested; codes for missing values that the schema states for a column count, too."""
+    """Return what is requested; the schema's codes for missing values of a column are included."""
     from deniable.discovery.plan import DiscoveryPlan  # noqa: PLC0415 - as above
     from deniable.discovery.plan import asked as questions_about  # noqa: PLC0415
 
@@ -134,14 +134,14 @@ def _plan_of(asked: argparse.Namespace, spec: "ReleaseSpec") -> "DiscoveryPlan":
 
 
 def _declared(spec: "ReleaseSpec") -> "Mapping[str, OpenColumn]":
-    """The columns that the schema declares open."""
+    """Return the columns that the schema declares open."""
     from schemas.table import open_columns_of  # noqa: PLC0415 - as above
 
     return open_columns_of(spec.schema)
 
 
 def _missing_of(spec: "ReleaseSpec", name: str) -> list[str]:
-    """Codes for missing values of a column that the schema describes; an identifier is refused."""
+    """Return the codes for missing values of a column that the schema describes; refuse an identifier."""
     column = spec.schema.columns.get(name)
     if column is None:
         declared = _declared(spec).get(name)
@@ -155,7 +155,7 @@ def _missing_of(spec: "ReleaseSpec", name: str) -> list[str]:
 
 
 def _number(name: str, stated: str) -> Fraction:
-    """An exact number of the command line."""
+    """Return an exact number given on the command line."""
     from deniable.foundation.exact_numbers import exact_number  # noqa: PLC0415 - as above
 
     try:
@@ -166,7 +166,7 @@ def _number(name: str, stated: str) -> Fraction:
 
 
 def _show_plan(spec: "ReleaseSpec", plan: "DiscoveryPlan", state: Path, *, anew: bool) -> str | None:
-    """Print what a discovery would cost and propose; return why it would be refused, if it would be."""
+    """Print what a discovery would cost and propose; return why it would be refused, if at all."""
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415 - as above
     from stores.releases.discoveries import unit_in_words  # noqa: PLC0415
 
@@ -194,7 +194,7 @@ def _show_plan(spec: "ReleaseSpec", plan: "DiscoveryPlan", state: Path, *, anew:
 def _against_the_budget(
     spec: "ReleaseSpec", plan: "DiscoveryPlan", state: Path, *, anew: bool
 ) -> tuple[str | None, list[str]]:
-    """Why the budget refuses a discovery, if it does; and what is left of it, for the release of the spec as well."""
+    """Return why the budget refuses a discovery, if it does, and whether the spec's release fits into what is left."""
     from deniable.foundation.keys import fresh_salt  # noqa: PLC0415 - as above
     from deniable.ledger.budget import cost_of  # noqa: PLC0415
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415
@@ -247,7 +247,7 @@ def _discovered(spec: Path, plan: "DiscoveryPlan", state: Path, *, anew: bool) -
 
 
 def _told(spec: "ReleaseSpec", plan: "DiscoveryPlan", found: "Discovered") -> Iterator[str]:
-    """What a discovery is, in sentences."""
+    """Return sentences on the charge of a discovery and the reliability of its proposals."""
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415 - as above
 
     cost = f"epsilon {rounded_up(plan.epsilon)}, delta {rounded_up(plan.delta)}"
@@ -259,7 +259,7 @@ def _told(spec: "ReleaseSpec", plan: "DiscoveryPlan", found: "Discovered") -> It
 
 
 def _write(spec: "ReleaseSpec", columns: Sequence["Described | LeftOut"], discovery: str) -> None:
-    """Write the proposals into the schema, or leave it as it was."""
+    """Write the proposals into the schema; on failure the schema stays unchanged."""
     from schemas.catalog import load_schema  # noqa: PLC0415 - as above
     from schemas.codebooks.proposals import with_proposals  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
 """The guided start: `python -m flows new` asks what it needs, writes a schema and a spec, and offers the release.
 
-The table itself is opened only if a person says so: for its column names, for a check, for the release.
+The table itself is opened only with the user's consent: for its column names, for a check, or for the release.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def begin_release(state: Path) -> Path | None:
         state: the state folder.
 
     Returns:
-        The spec, if the release is to run now.
+        The spec if the release is to run now, otherwise None.
 
     Raises:
         DeniableError: an answer does not fit, or the table cannot be read.
@@ -108,7 +108,7 @@ def begin_release(state: Path) -> Path | None:
 
 
 def _codebook(ask: Questions) -> tuple[Codebook, list[Path]]:
-    """The codebook: from files, or from answers."""
+    """Return the codebook, from files or from answers."""
     from flows.cli.tables.schema import is_file  # noqa: PLC0415 - as above
     from schemas.codebooks.drafting import draft_of  # noqa: PLC0415
     from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
@@ -132,7 +132,7 @@ def _codebook(ask: Questions) -> tuple[Codebook, list[Path]]:
 
 
 def _column(ask: Questions, name: str) -> Variable:
-    """A column that a person describes."""
+    """Return a column described by the user."""
     from schemas.codebooks.csv_codebook import kind_of, known_kinds  # noqa: PLC0415
 
     def read(answer: str) -> Variable:
@@ -150,7 +150,7 @@ def _column(ask: Questions, name: str) -> Variable:
 
 
 def _stated(ask: Questions, variable: Variable, *, or_leave: bool = False) -> Variable:
-    """The variable with the values or the range that a person states; as it is if none is stated."""
+    """Return the variable with the values or the range that the user states; unchanged if none is stated."""
     from schemas.codebooks.csv_codebook import stated_entries  # noqa: PLC0415 - as above
     from schemas.codebooks.settling import settle  # noqa: PLC0415 - as above
 
@@ -161,7 +161,7 @@ def _stated(ask: Questions, variable: Variable, *, or_leave: bool = False) -> Va
         if variable.kind in {"numeric", "date"} and not any(entry.high is not None for entry in entries):
             raise InvalidInput(f"a range must be written as {_example(variable)}, got {answer!r}.")
         stated = replace(variable, entries=entries, step=step or variable.step)
-        # A contradiction is told now, while it can be corrected.
+        # A contradiction is reported now, while it can be corrected.
         settle(stated)
         return stated
 
@@ -177,7 +177,7 @@ def _example(variable: Variable) -> str:
 
 
 def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draft", str | None]:
-    """The draft, with what the codebook lacks from a person, and the identifier of a person if there is one."""
+    """Return the draft, completed by the user where the codebook lacks entries, and the person identifier, if any."""
     from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
 
     what = " and ".join(map(str, paths)) or "in your answers"
@@ -207,7 +207,7 @@ def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draf
 
 
 def _completed(ask: Questions, variable: Variable, lack: "LeftOut") -> Variable:
-    """The variable with what its codebook lacks, if a person states it."""
+    """Return the variable with what its codebook lacks, if the user states it."""
     kinds: dict[str, Kind] = {"range": "numeric", "days": "date"}
     kind = kinds.get(lack.lacks)
     if kind is None and not variable.entries:

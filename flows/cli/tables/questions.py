@@ -1,7 +1,7 @@
 """Questions in a terminal, answered by a person or by lines that are piped in.
 
-In a terminal a question is repeated after an answer that does not fit; a piped answer that does not fit ends the
-command, because the lines after it would answer other questions.
+In a terminal, a question is repeated after an invalid answer. An invalid piped answer ends the command, because the
+lines after it would answer other questions.
 """
 
 import sys
@@ -16,11 +16,11 @@ _YES, _NO = {"y", "yes"}, {"n", "no"}
 
 
 class Questions:
-    """Puts questions.
+    """Asks questions, and reads the answers.
 
     Args:
-        answers: where answers come from; by default standard input.
-        shown: where questions are shown; by default standard output.
+        answers: the stream of answers; by default standard input.
+        shown: the stream for questions; by default standard output.
     """
 
     def __init__(self, answers: TextIO | None = None, shown: TextIO | None = None) -> None:
@@ -29,22 +29,22 @@ class Questions:
         self._is_person = self._answers.isatty()
 
     def say(self, *lines: str) -> None:
-        """Show lines."""
+        """Print lines."""
         print(*lines, sep="\n", file=self._shown, flush=True)
 
     def ask(self, question: str, read: Callable[[str], T], *, default: str | None = None) -> T:
-        """Put a question until the answer fits.
+        """Ask a question until the answer is valid.
 
         Args:
             question: the question.
-            read: reads an answer; it raises InvalidInput or ValueError with a sentence if it does not fit.
-            default: the answer that an empty line stands for; None if one must be given.
+            read: parses an answer; raises InvalidInput or ValueError with a sentence if the answer is invalid.
+            default: the answer that an empty line stands for; None if an answer is required.
 
         Returns:
-            The answer as it was read.
+            The parsed answer.
 
         Raises:
-            InvalidInput: the answers end here, or a piped one does not fit.
+            InvalidInput: there are no more answers, or a piped answer is invalid.
         """
         hint = f" [{default}]" if default else ""
         while True:
@@ -55,7 +55,7 @@ class Questions:
                 raise InvalidInput(f"each question must be answered, and the answers end before: {question}.")
             answer = line.strip() or (default or "")
             if not self._is_person:
-                # So that a log reads like a session.
+                # Piped answers are shown too, so that a log reads like a session.
                 self.say(answer)
             try:
                 return read(answer)
@@ -65,7 +65,7 @@ class Questions:
                 self.say(f"  {error}")
 
     def text(self, question: str, *, default: str | None = None) -> str:
-        """Ask for a text; it may be empty if the default is."""
+        """Ask for a text, which may be empty only if the default is."""
 
         def read(answer: str) -> str:
             if not answer and default is None:
@@ -75,7 +75,7 @@ class Questions:
         return self.ask(question, read, default=default)
 
     def yes(self, question: str, *, default: bool) -> bool:
-        """Ask a question that yes or no answers."""
+        """Ask a yes-or-no question."""
 
         def read(answer: str) -> bool:
             if answer.lower() not in _YES | _NO:

@@ -1,7 +1,7 @@
-"""The commands on schemas: `python -m flows schema draft CODEBOOK`, `schema check SPEC`, `schema discover SPEC`.
+"""The commands for schemas: `python -m flows schema draft CODEBOOK`, `schema check SPEC`, `schema discover SPEC`.
 
-A draft is made from a codebook, which is public; at most the column names of the confidential table are compared with
-it. A check reads the table; what it prints is internal. A discovery has a module of its own (discover).
+A draft is made from a codebook, which is public; of the confidential table it compares the column names at most. A
+check reads the table, and its output is internal. Discoveries are in the module discover.
 """
 
 import argparse
@@ -113,7 +113,7 @@ def _draft(asked: argparse.Namespace) -> int:
     require_other(asked.codebooks, Path(source))
     if asked.columns and is_file(asked.columns):
         require_other([Path(asked.columns)], Path(source), what="list of names")
-    # Where the table is not known, any file may be it, and nothing that it says is shown.
+    # If the location of the table is unknown, any file may be the table, so its contents are not shown.
     quoting = asked.source is not None or Path(source).exists()
     codebook = read_codebooks(asked.codebooks, asked.format)
     what = " and ".join(map(str, asked.codebooks))
@@ -141,7 +141,7 @@ def _draft(asked: argparse.Namespace) -> int:
 
 
 def require_name(name: str) -> None:
-    """Refuse a name that no release can have."""
+    """Require a valid name of a release."""
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise InvalidInput(
             f"the name of a release must be small letters, digits, - and _, and begin with a letter or digit, got "
@@ -150,14 +150,14 @@ def require_name(name: str) -> None:
 
 
 def read_epsilon(stated: str) -> str:
-    """The text of an epsilon, if it is one."""
+    """Return the text of an epsilon after checking it."""
     if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", stated) or not float(stated):
         raise InvalidInput(f"epsilon must be a number above 0 such as 1 or 0.5, got {stated!r}; correct it.")
     return stated
 
 
 def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
-    """Where the table is, if no one says so: a file with the name of the release, unless that is the codebook."""
+    """Return the default path of the table: a file with the name of the release, unless that is the codebook."""
     usual = folder / f"{name}.csv"
     is_codebook = any(path.absolute() == usual.absolute() for path in codebooks)
     return folder / f"{name}_records.csv" if is_codebook else usual
@@ -167,7 +167,7 @@ def require_other(documents: Sequence[Path], source: Path, what: str = "codebook
     """Refuse the confidential table as a codebook, or as a list of names.
 
     Args:
-        documents: files that are to be read as public ones.
+        documents: files to be read as public files.
         source: the table.
         what: what the files are.
 
@@ -183,7 +183,7 @@ def require_other(documents: Sequence[Path], source: Path, what: str = "codebook
 
 
 def relative_source(source: str, folder: Path) -> str:
-    """The path of a table as a spec has it: relative to the spec's folder if it is below it or beside it.
+    """Return the path of a table for a spec: relative to the spec's folder, unless it was stated as absolute.
 
     Args:
         source: the path as it was stated, or an address in an object store.
@@ -195,7 +195,7 @@ def relative_source(source: str, folder: Path) -> str:
 
 
 def is_file(stated: str) -> bool:
-    """Whether a text is the path of a file; a long list of names is not."""
+    """Whether a text is the path of a file, and not a long list of names."""
     try:
         return Path(stated).is_file()
     except (OSError, ValueError):
@@ -203,7 +203,7 @@ def is_file(stated: str) -> bool:
 
 
 def wanted_columns(stated: str | None) -> list[str]:
-    """The names that `--columns` states, or that the file that it names lists."""
+    """Return the names given by `--columns`, or listed in the file that it names."""
     if not stated:
         return []
     from schemas.regular_files import read_regular  # noqa: PLC0415 - as above
@@ -239,14 +239,14 @@ def write_draft(
         epsilon: what the release may cost.
         title: what it is.
         person: name of the identifier of a person, if people may have several records.
-        replace: whether files that are there may be replaced.
+        replace: whether existing files may be replaced.
         quoting: whether messages may quote the codebook.
 
     Returns:
         The two files.
 
     Raises:
-        InvalidInput: they are there already, the draft has no attribute, or a text of it cannot be used.
+        InvalidInput: the files exist, the draft has no attribute, or a text in it cannot be used.
     """
     from schemas.codebooks.drafting import schema_text, spec_text  # noqa: PLC0415 - as above
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
@@ -276,7 +276,7 @@ def write_draft(
             path.write_text(text, encoding="utf-8")
         load_spec(files[1])
     except BaseException as error:
-        # Either both files are there and load, or all is as it was.
+        # Either both files are written and load, or nothing changes.
         for path, content in zip(files, before, strict=True):
             with suppress(OSError):
                 path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
@@ -321,12 +321,12 @@ def _drafted(draft: "Draft", files: tuple[Path, Path], *, quoting: bool) -> Iter
 
 
 def counted_as(count: int, noun: str) -> str:
-    """A number of things, in words."""
+    """Return a number of things, in words."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator[str]:
-    """Compare the column names of a table with a codebook. Names that the codebook does not have are not printed.
+    """Compare the column names of a table with a codebook. Names that are not in the codebook are not printed.
 
     Args:
         codebook: the codebook.
@@ -344,7 +344,7 @@ def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator
     yield f"Only the column names of {source} were read; {len(drafted) - len(missing)} of {len(drafted)} are in it."
     folded = {name.casefold(): name for name in names}
     for name in missing:
-        # The name is the codebook's own but for its case.
+        # The name differs from the codebook's in case alone.
         hint = f"; it has {folded[name.casefold()]}" if name.casefold() in folded else ""
         yield f"  {name}: not a column of the table{hint}"
     known = {name.casefold() for name in codebook.variables}
@@ -373,12 +373,12 @@ def _check(asked: argparse.Namespace, state: Path) -> int:
 
 
 def fits(spec: "ReleaseSpec", fit: "Fit") -> bool:
-    """Whether a release of this table would pass validation."""
+    """Return whether a release of this table would pass validation."""
     return fit.valid > 0 and all(share <= allowed for share, allowed, _ in _limits(spec, fit))
 
 
 def _limits(spec: "ReleaseSpec", fit: "Fit") -> Iterator[tuple[float, float, str]]:
-    """The shares of rows that are limited, with their limits and the names of these."""
+    """Return the shares of rows that the spec limits, with their limits and the entries that set them."""
     if spec.max_invalid_share is not None:
         yield float(fit.share_invalid), float(spec.max_invalid_share), "max_invalid_share"
     if spec.max_dropped_share is not None:
@@ -386,7 +386,7 @@ def _limits(spec: "ReleaseSpec", fit: "Fit") -> Iterator[tuple[float, float, str
 
 
 def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
-    """How a table fits, line by line; internal.
+    """Return lines on how a table fits its schema; internal.
 
     Args:
         spec: the spec.
@@ -416,7 +416,7 @@ def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
 
 
 def _table(found: dict[str, dict[str, int]], fit: "Fit") -> Iterator[str]:
-    """A line for each column that does not fit, with its findings."""
+    """Return a line for each column that does not fit, with its findings."""
     kinds = list(dict.fromkeys(name for counts in found.values() for name in counts))
     usual = ["missing", "not a number", "out of domain", "out of range", "off grid"]
     heads = [name for name in usual if name in kinds]
