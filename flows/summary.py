@@ -26,7 +26,7 @@ _HEADLINES = {
 
 
 def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
-    """Return lines on the number of records and their cost: a name and a text for each.
+    """Yield lines on the number of records and their cost: a name and a text for each.
 
     Args:
         released: what the release made.
@@ -48,7 +48,7 @@ def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
 
 
 def internal_lines(released: "Released") -> Iterator[str]:
-    """Return lines on what was measured on real records; they must not go into Prefect's database.
+    """Yield lines on what was measured on real records; they must not go into Prefect's database.
 
     Args:
         released: what the release made.
@@ -73,7 +73,7 @@ def internal_lines(released: "Released") -> Iterator[str]:
 
 
 def _left_out(workspace: "Workspace") -> Iterator[str]:
-    """Return how many rows in scope were left out, and why."""
+    """Yield how many rows in scope were left out, and why."""
     steps = noted_steps(workspace, tuple(flow_steps(workspace.spec)))
     figures = {step.step: step.figures or {} for step in steps if step.step in {"validate", "clean"}}
     counted = figures.get("validate", {})

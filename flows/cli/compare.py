@@ -156,7 +156,7 @@ def _show(comparison: "Comparison", sentences: Iterable[str], *, everything: boo
 
 
 def _tables(comparison: "Comparison", *, everything: bool) -> Iterator[Table]:
-    """Return what changed, the totals and the most important figures; with --all, everything else too."""
+    """Yield what changed, the totals and the most important figures; with --all, everything else too."""
     if comparison.spec:
         yield _differences("spec", comparison.spec)
     if comparison.schema:

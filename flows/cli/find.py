@@ -120,7 +120,7 @@ def _held_against_records(
 
 
 def _lines(found_by: str, found: "Sequence[FoundRelease]") -> Iterator[str]:
-    """Return the filter, the releases found, the newest first, and the addresses of their pages."""
+    """Yield the filter, the releases found, the newest first, and the addresses of their pages."""
     pages = mlflow_pages()
     yield found_by
     rows = [_row(each) for each in found]

@@ -104,13 +104,13 @@ def _two_columns(rows: Iterable[tuple[str, str]], indent: int = 0) -> Table:
 
 
 def _derived(spec: ReleaseSpec) -> Iterator[tuple[str, str]]:
-    """Return the entries that the spec leaves out, each with its derived value and the reason."""
+    """Yield the entries that the spec leaves out, each with its derived value and the reason."""
     for entry in spec.derived:
         yield entry.entry, f"{entry.value} ({entry.reason})"
 
 
 def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
-    """Return what the release would claim, and who would decide on its publication."""
+    """Yield what the release would claim, and who would decide on its publication."""
     if accounts.person is not None:
         yield "privacy unit", f"{accounts.unit}; one record of each, chosen at random, is used"
     yield "whole release", _whole(accounts.total)

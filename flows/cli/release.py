@@ -110,7 +110,7 @@ def _summary(released: Released) -> Table:
 
 
 def _places(released: Released) -> Iterator[tuple[str, str]]:
-    """Return the paths of the results, and the commands that verify and show them."""
+    """Yield the paths of the results, and the commands that verify and show them."""
     workspace = released.workspace
     yield "public", str(workspace.release_folder)
     yield "internal", str(released.report.path)

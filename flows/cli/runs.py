@@ -90,7 +90,7 @@ def run_runs_command(asked: argparse.Namespace, state: Path) -> int:
 
 
 def _listed(prefect: "PrefectApi", dataset: str | None, last: int) -> Iterator[str]:
-    """Return lines on the latest runs."""
+    """Yield lines on the latest runs."""
     found = _runs(prefect, last, **({"tags": {"all_": [f"{DATASET}{dataset}"]}} if dataset else {}))
     for number, run in enumerate(found):
         if number:
@@ -101,7 +101,7 @@ def _listed(prefect: "PrefectApi", dataset: str | None, last: int) -> Iterator[s
 
 
 def _shown(prefect: "PrefectApi", asked: str) -> Iterator[str]:
-    """Return lines on one run, its steps and its log."""
+    """Yield lines on one run, its steps and its log."""
     run = _found(prefect, asked)
     mine = {"id": {"any_": [run["id"]]}}
     yield from _about(run)
@@ -142,7 +142,7 @@ def _found(prefect: "PrefectApi", asked: str) -> Run:
 
 
 def _about(run: Run) -> Iterator[str]:
-    """Return lines on a run, both for a list and for a single run."""
+    """Yield lines on a run, both for a list and for a single run."""
     began = run["start_time"] or run["expected_start_time"]
     yield f"{run['name']}  ({run['state_name']})"
     yield f"  run      {run['id']}"

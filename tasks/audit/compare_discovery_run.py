@@ -1,4 +1,4 @@
-"""Compare MLflow's run of a discovery with its signed record, from which all that it shows follows."""
+"""Compare MLflow's run of a discovery with the signed record, from which everything in the run follows."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ _CHARGED = "answer_questions"
 
 
 def compare_discovery_run(sealed: AuditTarget) -> Checks:
-    """Check that MLflow's run of a discovery shows what its record states.
+    """Check that MLflow's run of a discovery shows what the record states.
 
     Args:
         sealed: the discovery.
@@ -44,7 +44,7 @@ def compare_discovery_run(sealed: AuditTarget) -> Checks:
 
 
 def _otherwise(shown: Shown, found: RunFound) -> Iterator[str]:
-    """Where the run differs from the record."""
+    """Yield the differences between the run and the record."""
     if found.status != _FINISHED:
         yield f"the run must have ended well, and MLflow has it as {found.status}"
     if found.is_deleted:
@@ -61,14 +61,14 @@ def _otherwise(shown: Shown, found: RunFound) -> Iterator[str]:
 
 
 def _of_files(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
-    """Where its files differ from the public ones."""
+    """Yield the differences between the run's files and the public ones."""
     stated = {f"public/{name}": file_digest(folder / name) for name in (DOCUMENT, RECORD)}
     for name, what in differences(stated, files):
         yield f"artifact {name} was {what}"
 
 
 def _of_steps(shown: Shown, found: RunFound) -> Iterator[str]:
-    """Where the finished steps show another cost than the one charged; an ended step that was repeated shows none."""
+    """Yield finished steps that show a cost other than the charge; an interrupted, repeated step shows no cost."""
     total = {name: shown.metrics[f"{name}.total"] for name in ("epsilon", "delta")}
     answered = False
     for step in found.steps:

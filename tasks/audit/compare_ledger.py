@@ -1,4 +1,4 @@
-"""Compare the ledger with the records of a release, and with the table that was published."""
+"""Compare the ledger with the records of a release and with the published table."""
 
 from collections.abc import Iterator, Sequence
 
@@ -59,7 +59,7 @@ def _readable(record: object) -> Entry | None:
 
 
 def _lost(segment: LedgerSegment, entries: Entries) -> Iterator[str]:
-    """Entries in the record that the ledger does not have."""
+    """Yield the record's entries that the ledger lacks."""
     by_number = {entry.number: entry for entry in entries if entry is not None}
     if segment.before is not None:
         before = by_number.get(segment.before.number)
@@ -81,7 +81,7 @@ def _seal(entry: Entry) -> SealedEntry | None:
 
 
 def _published(sealed: AuditTarget, record: Provenance, entries: Entries) -> Iterator[str]:
-    """What is wrong with the entry for the publication of the release."""
+    """Yield faults of the entry for the publication of the release."""
     table = sealed.folder / PARQUET
     digest = file_digest(table) if table.is_file() else None
     if digest is None:
@@ -98,7 +98,7 @@ def _published(sealed: AuditTarget, record: Provenance, entries: Entries) -> Ite
 
 
 def _charged(record: Provenance, entries: Entries) -> Iterator[str]:
-    """Charges for the release that its record does not show."""
+    """Yield charges for the release that its record does not show."""
     shown = {entry.number for entry in map(entry_of, record.ledger.entries) if isinstance(entry, Entry)}
     for number, fact in _facts(entries):
         if isinstance(fact, Charge) and fact.release == record.release.id and number not in shown:
@@ -106,7 +106,7 @@ def _charged(record: Provenance, entries: Entries) -> Iterator[str]:
 
 
 def _facts(entries: Entries) -> Iterator[tuple[int, Fact]]:
-    """The facts of the entries, as far as they can be read."""
+    """Yield the facts of the entries that can be read."""
     for entry in entries:
         try:
             if entry is not None:

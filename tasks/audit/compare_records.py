@@ -23,14 +23,14 @@ _SAME = "the two records agree in what they share"
 _SHELF = "the internal files that the record names are as they were"
 _OWNER = "only its owner may change what is kept of the release"
 
-# The steps whose files in MLflow are those on the shelf.
+# Steps whose files in MLflow are the files on the shelf.
 _FROM_THE_SHELF = ("publish", "report")
-# Fields that only one of the two records has, or that differ between them.
+# Fields that only one of the two records has, or in which they differ.
 _APART = {"rendering", "steps", "ledger", "signed", "internal"}
 
 
 def compare_records(sealed: AuditTarget) -> Checks:
-    """Check that both records agree, and that nothing that they describe was changed.
+    """Check that the two records agree, and that nothing they describe was changed.
 
     Args:
         sealed: the release.
@@ -56,7 +56,7 @@ def compare_records(sealed: AuditTarget) -> Checks:
 
 
 def _held(name: str, faults: Iterator[str]) -> Check:
-    """A check; if it cannot be made, that is its fault."""
+    """Return the check; if it cannot be made, the reason is its fault."""
     try:
         return Check(name, tuple(faults))
     except DeniableError as error:
@@ -64,7 +64,7 @@ def _held(name: str, faults: Iterator[str]) -> Check:
 
 
 def _shelved(sealed: AuditTarget) -> Check:
-    """Whether the internal record on the shelf is as it was signed."""
+    """Return the faults of the internal record on the shelf, compared with what was signed."""
     trusted = sealed.trusted()
     try:
         said = trusted_record(sealed.shelf / RECORD, trusted).record.signed
@@ -90,7 +90,7 @@ def _copies(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
 
 
 def _subjects(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
-    """Files in the folder that differ from those in the internal record."""
+    """Yield the files in the folder that differ from those in the internal record."""
     folder = sealed.folder
     if not folder.is_dir():
         yield f"the folder {folder} was deleted"
@@ -108,7 +108,7 @@ def _subjects(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
 
 
 def _contradictions(sealed: AuditTarget, internal: Provenance) -> Iterator[str]:
-    """Where the two records disagree."""
+    """Yield the contradictions between the two records."""
     public = sealed.public().record
     if public.rendering != "public":
         yield "the record in the folder is not the public one"
@@ -124,7 +124,7 @@ def _contradictions(sealed: AuditTarget, internal: Provenance) -> Iterator[str]:
 
 
 def _is_part_of(public: Step, internal: Step | None) -> bool:
-    """Whether a step is the same in both records; the public one was signed before its publication was complete."""
+    """Whether a step is the same in both records; the public record was signed before the publication was complete."""
     if internal is None:
         return False
     whole = internal.public()
@@ -136,12 +136,12 @@ def _is_part_of(public: Step, internal: Step | None) -> bool:
 
 
 def _begins(public: LedgerSegment, internal: LedgerSegment) -> bool:
-    """Whether the entries of one segment are the first of another."""
+    """Whether the entries of one segment are the first entries of another."""
     return (public.before, public.entries) == (internal.before, internal.entries[: len(public.entries)])
 
 
 def _shelf(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
-    """Changes to the shelf; if the record does not list the shelf, only those to the report and the published files."""
+    """Yield changes to the shelf; if the record does not list it, only those to the report and the published files."""
     signed = internal_part(internal).shelf
     if signed is None:
         yield from _named_on_shelf(sealed, internal.record)
@@ -152,7 +152,7 @@ def _shelf(sealed: AuditTarget, internal: SignedRecord) -> Iterator[str]:
 
 
 def _exposed(sealed: AuditTarget) -> Iterator[str]:
-    """Files of the release in the state folder that others may change, or that are reached through links."""
+    """Yield the release's files in the state folder that others may change, or that are reached through links."""
     state = sealed.state.resolve()
     found: dict[Path, str] = {}
     for folder in (state / kind / sealed.release_id for kind in ("releases", "shelf")):
@@ -162,7 +162,7 @@ def _exposed(sealed: AuditTarget) -> Iterator[str]:
 
 
 def _named_on_shelf(sealed: AuditTarget, record: Provenance) -> Iterator[str]:
-    """Changes to the report, or to what was published from the shelf."""
+    """Yield changes to the report, and to what was published from the shelf."""
     for step in record.steps:
         for artifact in step.artifacts if step.step in _FROM_THE_SHELF else ():
             place = Path(artifact.name if artifact.audience is Audience.INTERNAL else f"public/{artifact.name}")

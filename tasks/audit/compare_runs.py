@@ -15,7 +15,7 @@ _SINCE = "only the record was added to MLflow's runs since"
 _FINISHED = "FINISHED"
 _SIGNED = "the step that signed"
 _NOTHING_SPENT = "0.0"
-# What the step that signs adds to its own run after signing.
+# What the signing step adds to its own run after signing.
 _SIGNING = re.compile(r"status|end time|(entry 0 of )?metric (epsilon|delta)|input record [0-9a-f]+")
 _COPY = f"artifact internal/{RECORD}"
 
@@ -55,7 +55,7 @@ def compare_runs(sealed: AuditTarget) -> Checks:
 
 
 def _titles(record: Provenance) -> dict[str, str]:
-    """The names of runs in sentences, in order."""
+    """Return the names of the runs as used in sentences, in order."""
     titles = {f"run {record.runs.mlflow_run}": "the release"}
     for step in record.steps:
         titles[f"run {step.mlflow_run}"] = " ".join(filter(None, ("step", step.step, step.part)))
@@ -63,12 +63,12 @@ def _titles(record: Provenance) -> dict[str, str]:
 
 
 def _since(now: Listing, release: str, signing: Sequence[str], record: str) -> Iterator[str]:
-    """What was added after the record was signed, other than by signing.
+    """Yield what was added after the record was signed, other than by signing.
 
     Args:
-        now: what there is.
+        now: the present state of the runs.
         release: the run of the release.
-        signing: the runs of the step that signed.
+        signing: the runs of the signing step.
         record: SHA-256 of the record's file.
     """
     for owner, title in [(release, "the release"), *((owner, _SIGNED) for owner in signing)]:

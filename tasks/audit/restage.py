@@ -1,4 +1,4 @@
-"""Write the public files of a release once more, to compare them with those that were published."""
+"""Write the public files of a release again, to compare them with the published ones."""
 
 from collections.abc import Sequence
 
@@ -23,14 +23,14 @@ def restage(
     approved: bool = False,
     day: str,
 ) -> dict[str, str]:
-    """Write all files of a release that follow from what was drawn; nothing is published.
+    """Write all files of a release that follow from its draws; nothing is published.
 
     Args:
-        workspace: the release, run again.
+        workspace: the replayed release.
         codes: codes of the synthetic records.
         learnt: the public products of learning.
         accounts: what accounting found.
-        so_far: the total cost of all releases of the dataset when it was published.
+        so_far: the total cost of all releases of the dataset at the time of publication.
         approved: whether a person approved it.
         day: day of publication.
 

@@ -1,4 +1,4 @@
-"""Verify the public folder of a discovery by its own record, and hold it against the ledger."""
+"""Verify the public folder of a discovery by its own record, and compare its charges with the ledger."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,7 +16,7 @@ _CHARGES = "the discovery was charged only what the record shows"
 
 
 def verify_discovery(sealed: AuditTarget) -> Checks:
-    """Verify the folder, and look for other charges of the discovery in the ledger.
+    """Verify the folder, and search the ledger for other charges of the discovery.
 
     Args:
         sealed: the discovery.
@@ -31,7 +31,7 @@ def verify_discovery(sealed: AuditTarget) -> Checks:
     if not sealed.folder.is_dir():
         return (Check("the public folder is there", (f"{sealed.folder} was deleted, or moved",)),)
     ledger = None
-    # A ledger elsewhere need not be within reach.
+    # A ledger elsewhere may be out of reach.
     if not sealed.ledger_is_out_of_reach:
         ledger = sealed.ledger_lines()
     report = verified_beside(sealed.folder, sealed.trusted(), sealed.trusted_where, ledger)
@@ -41,7 +41,7 @@ def verify_discovery(sealed: AuditTarget) -> Checks:
 
 
 def _others(sealed: AuditTarget, ledger: list[str]) -> Iterator[str]:
-    """Charges of the discovery that its record does not show."""
+    """Yield charges of the discovery that its record does not show."""
     shown = None
     with suppress(DeniableError):
         shown = read_discovery(sealed.folder)["entry"]["number"]

@@ -1,4 +1,4 @@
-"""Verify the public folder of a release by its own record, as anyone can who has only the folder."""
+"""Verify the public folder of a release by its own record, as anyone with the folder can."""
 
 from contextlib import suppress
 
@@ -24,7 +24,7 @@ def verify_folder(sealed: AuditTarget) -> Checks:
     if not sealed.folder.is_dir():
         return (Check("the public folder is there", (f"{sealed.folder} was deleted, or moved",)),)
     ledger = None
-    # A missing ledger is reported by another check.
+    # Another check reports a missing ledger.
     with suppress(LedgerUnavailable):
         ledger = sealed.ledger_lines()
     return verified_release(sealed.folder, sealed.trusted(), sealed.trusted_where, ledger).checks

@@ -1,4 +1,4 @@
-"""Work out what the release will cost, before it reads a record."""
+"""Compute the cost of the release before it reads a record."""
 
 from schemas.spec.accounts import Accounts, accounts_of
 from stores.ledger.charging import require_room
@@ -8,7 +8,7 @@ from tasks.running.step import as_task
 
 
 def account(workspace: Workspace) -> Accounts:
-    """Work out the cost of the model, of one attempt at a record, and of the whole release, and check the budget.
+    """Compute the cost of the model, of one attempt at a record, and of the whole release, and check the budget.
 
     Args:
         workspace: the release.
@@ -17,7 +17,7 @@ def account(workspace: Workspace) -> Accounts:
         The accounts, public.
 
     Raises:
-        Refused: the release cannot give the guarantee in its spec.
+        Refused: the release cannot give the guarantee that its spec requires.
         BudgetExceeded: the dataset's budget has no room for it.
     """
     with recorded_step(workspace, "account") as step:

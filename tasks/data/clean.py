@@ -1,4 +1,4 @@
-"""Keep the rows that are in scope, complete and valid, one of each person if people are named, and encode them."""
+"""Keep the rows that are in scope, complete and valid, one per person if people are identified, and encode them."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,17 @@ from tasks.running.step import as_task
 
 
 def clean(workspace: Workspace, checked: Reference) -> Reference:
-    """Keep only the rows that validation marked as valid, independently of one another, and replace values by codes.
+    """Keep the rows that validation marked as valid, each independently of the others, and replace values by codes.
 
-    If the schema names people, one valid row of each is kept, chosen at random among those of that person alone.
+    If the schema identifies people, one valid row of each person is kept, chosen at random from that person's rows
+    alone.
 
     Args:
         workspace: the release.
         checked: recoded rows with their marks.
 
     Returns:
-        Codes of the rows that are kept, in their order.
+        Codes of the rows kept, in their original order.
 
     Raises:
         Refused: no row is kept.
@@ -54,9 +55,9 @@ def clean(workspace: Workspace, checked: Reference) -> Reference:
 
 
 def _one_of_each(workspace: Workspace, checked: Reference, person: Person) -> Iterator[NDArray[np.bool_]]:
-    """Which valid rows of each frame are kept, one of each person: about 40 bytes a row in memory while it is found.
+    """Return which valid rows of each frame are kept, one per person; this takes about 40 bytes of memory per row.
 
-    Each row has a word of its own, of a stream of its frame.
+    Each row has its own random word, from its frame's stream.
     """
     key = workspace.key()
     people, words = [], []
@@ -75,7 +76,7 @@ def _one_of_each(workspace: Workspace, checked: Reference, person: Person) -> It
 
 
 def _keys_of(identifiers: pd.Series) -> NDArray[np.uint64]:
-    """The key of the person of each row."""
+    """Return the key of each row's person."""
     codes, distinct = pd.factorize(identifiers)
     keys: NDArray[np.uint64] = person_keys(map(str, distinct))[codes]
     return keys

@@ -1,7 +1,7 @@
 """Check how a source fits a schema, without a release: nothing is drawn, charged, tracked or published.
 
-The counts are exact and internal: they are for the console of those who may see the records. Examples of values are
-restricted, and are written to the vault alone.
+The counts are exact and internal: only people who may see the records may read them. Examples of values are restricted,
+and are written only to the vault.
 """
 
 import csv
@@ -32,8 +32,8 @@ class Fit(Findings):
     """How a source fits a schema. All of it is internal, and the examples are restricted.
 
     Attributes:
-        lost_by: rows that are left out because of one column alone, by column.
-        examples: values that fail, by column and finding, with the number of their rows.
+        lost_by: number of rows left out because of one column alone, by column.
+        examples: invalid values, by column and finding, with their numbers of rows.
     """
 
     lost_by: Counter[str] = field(default_factory=Counter)
@@ -63,7 +63,7 @@ class Fit(Findings):
     def add_invalid(self, column: str, check: str, rows: pd.Index) -> None:
         """Count invalid cells, and keep some of their values."""
         if check == "number" and column in self._of_codes:
-            # A code without a value is marked as no number; it is out of the domain, which another check counts.
+            # A code without a value is marked as not a number; another check counts it as out of the domain.
             return
         super().add_invalid(column, check, rows)
         self._note(column, rows)
@@ -84,14 +84,14 @@ class Fit(Findings):
 
     @property
     def by_finding(self) -> dict[str, dict[str, int]]:
-        """Cells by column and finding, of columns with any."""
+        """Return the numbers of cells by column and finding, for columns with any."""
         found: dict[str, Counter[str]] = {}
         for column, count in self.missing_by_column.items():
             found.setdefault(column, Counter())["missing"] += count
         for (column, check), count in self.invalid_by_check.items():
             found.setdefault(column, Counter())[finding_of(check)] += count
         for counts in found.values():
-            # What is not a number is in no range either.
+            # A value that is not a number is outside every range too.
             unreadable = counts.get("not a number", 0)
             for finding in ("out of range", "out of domain"):
                 if unreadable and finding in counts:
@@ -104,7 +104,7 @@ class Fit(Findings):
 
 
 def finding_of(check: str) -> str:
-    """A check of a schema, as a finding: `out of domain`, `off grid`; of a rule, the rule."""
+    """Return the finding for a check of a schema: `out of domain`, `off grid`; for a rule, the rule."""
     if check.startswith("steps_of_"):
         return "off grid"
     return {"isin": "out of domain", "in_range": "out of range", "number": "not a number"}.get(check, check)
@@ -114,13 +114,13 @@ def fit_of(spec: ReleaseSpec, cache: Path, vault: Path) -> Fit:
     """Check how the source of a spec fits its schema.
 
     Args:
-        spec: the spec; only its source and its schema are used.
+        spec: the spec, of which only the source and the schema are used.
         cache: folder for downloads that anyone may read.
-        vault: folder of restricted files; an error of the schema's own code, which may quote records, is kept there.
+        vault: folder of restricted files, where an error of the schema's own code, which may quote records, is kept.
 
     Raises:
         InvalidInput: the source is missing or lacks columns, or the schema does not fit it.
-        Refused: code of the schema failed.
+        Refused: the schema's own code failed.
     """
     fit = Fit()
     try:
@@ -145,7 +145,7 @@ def fit_of(spec: ReleaseSpec, cache: Path, vault: Path) -> Fit:
 
 
 def forget_examples(vault: Path, name: str) -> None:
-    """Remove what an earlier check left: it says nothing of the table and the schema as they are now.
+    """Remove the examples of an earlier check, which do not concern the present table and schema.
 
     Args:
         vault: folder of restricted files.
@@ -156,15 +156,15 @@ def forget_examples(vault: Path, name: str) -> None:
 
 
 def write_examples(fit: Fit, vault: Path, name: str) -> Path:
-    """Write the most frequent values that do not fit, for those who may see the records.
+    """Write the most frequent values that do not fit, for people who may see the records.
 
     Args:
-        fit: what was found.
+        fit: the findings.
         vault: folder of restricted files.
         name: the spec's name.
 
     Returns:
-        The file, which only its owner may read; an earlier one is replaced.
+        The file, which is readable by its owner alone; an earlier file is replaced.
     """
     place = make_private_folder(make_private_folder(vault) / "checks") / f"{name}.csv"
     place.touch(PRIVATE_FILE)

@@ -1,4 +1,4 @@
-"""Copy the required columns from the source, and commit to them."""
+"""Copy the required columns from the source, and make a commitment to them."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def ingest(workspace: Workspace) -> Reference:
         workspace: the release.
 
     Returns:
-        The snapshot; its keyed digest commits to what was read.
+        The snapshot; its keyed digest is a commitment to the rows.
 
     Raises:
         InvalidInput: the source is missing, incomplete, or lacks columns.
@@ -38,7 +38,7 @@ def ingest(workspace: Workspace) -> Reference:
 
 
 def describe_source(source: PackageSource | FileSource) -> dict[str, str]:
-    """What may be recorded of a source: which package it is, as packages are public; but not the path of a file."""
+    """Return what may be recorded about a source: the name of a public package, but not the path of a file."""
     said: dict[str, str] = {"source": source.kind}
     if isinstance(source, PackageSource):
         said |= {"package": source.package, "package_version": source.version, "package_sha256": source.sha256}

@@ -1,8 +1,8 @@
-"""Reads the rows of a public table for a step that counts them, and refuses a table that is not what it should be.
+"""Reads the rows of a public table for a step that counts them, and refuses a table that is not the stated one.
 
 A public table is read with the schema of the confidential one. Rows that are out of scope, incomplete or invalid are
-left out. That a file is public is the release engineer's word; that it is not the source itself is checked here:
-neither the same file, nor the same records in another encoding or order. Nothing but a refusal follows from that.
+left out. The release engineer asserts that a file is public. This module checks that it is not the source itself:
+neither the same file, nor the same records in another encoding or order. The check has no effect other than a refusal.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -56,15 +56,15 @@ class PublicCounter:
 
     @cached_property
     def _source(self) -> "SourceRecords":
-        """The source's records, which are read once however often public rows are counted."""
+        """Return the source's records, which are read once, however often public rows are counted."""
         return SourceRecords(self.spec, self.cache)
 
     def advance(self, amount: int) -> None:
-        """Report nothing: what reads public rows alone takes little time."""
+        """Report nothing: a step that reads only public rows takes little time."""
 
 
 def digest_of(spec: ReleaseSpec, path: Path) -> str:
-    """SHA-256 of a public file.
+    """Return the SHA-256 of a public file.
 
     Args:
         spec: the release.
@@ -96,7 +96,7 @@ def counted_publicly(
         path: the file.
         empty: makes an empty tally.
         cache: folder for downloads.
-        source: the records of the source, if several tallies are made; they are read once.
+        source: the source's records, so that they are read once for several tallies.
 
     Raises:
         Refused: the file has no valid row, or its valid rows are those of the confidential source.
@@ -116,10 +116,10 @@ def counted_publicly(
 
 
 def require_public_table(spec: ReleaseSpec) -> None:
-    """Refuse a table to compare with that is missing, is another than the spec states, or is the source.
+    """Refuse a table for comparison that is missing, differs from the one that the spec states, or is the source.
 
     Args:
-        spec: the release; one without such a table passes.
+        spec: the release; a release without such a table passes.
 
     Raises:
         InvalidInput: there is no such file, or it has another digest.
@@ -132,7 +132,7 @@ def require_public_table(spec: ReleaseSpec) -> None:
 
 
 def _stated_file(spec: ReleaseSpec, file: str, sha256: str, correct: str) -> Path:
-    """The public file that a spec names, which must have the digest that it states; otherwise the correction."""
+    """Return the public file that a spec names, which must have the stated digest; `correct` says what to change."""
     path = spec.folder / file
     digest = digest_of(spec, path)
     if digest != sha256:
@@ -144,7 +144,7 @@ def _stated_file(spec: ReleaseSpec, file: str, sha256: str, correct: str) -> Pat
 
 
 def public_codes(spec: ReleaseSpec, public: PublicComparison, cache: Path) -> list[Codes]:
-    """Codes of the valid rows of the public table that a release is compared with.
+    """Return codes of the valid rows of the public table with which a release is compared.
 
     Args:
         spec: the release.
@@ -175,17 +175,17 @@ class _Rows:
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The rows by the number of their chunk."""
+        """Return the rows by the number of their chunk."""
         return {str(number): codes for number, codes in enumerate(self.chunks)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take rows that were stored."""
+        """Restore stored rows."""
         self.chunks = list(arrays.values())
 
 
 @dataclass
 class Records:
-    """A table's records whatever their order: how many there are, and a sum of 128-bit hashes of their codes.
+    """A table's records regardless of order: their number, and a sum of 128-bit hashes of their codes.
 
     Attributes:
         rows: number of records.
@@ -219,7 +219,7 @@ class SourceRecords:
 
     @cached_property
     def records(self) -> Records | None:
-        """Its valid records; None if it is not there, in which case nothing is released."""
+        """Return the source's valid records; None if there is no source, in which case nothing is released."""
         return _records_of_source(self.spec, self.cache)
 
 
@@ -229,7 +229,7 @@ _ODD, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 
 def _hashes(codes: Codes, start: int) -> NDArray[np.uint64]:
-    """A 64-bit hash of each record, column after column (SplitMix64)."""
+    """Return a 64-bit hash of each record, computed column by column (SplitMix64)."""
     found = np.full(len(codes), start, np.uint64)
     for column in codes.T:
         found = (found ^ column.astype(np.uint64)) + np.uint64(_ODD)
@@ -240,7 +240,7 @@ def _hashes(codes: Codes, start: int) -> NDArray[np.uint64]:
 
 
 def _records_of_source(spec: ReleaseSpec, cache: Path) -> Records | None:
-    """The valid records of the confidential source; None if it is not there, in which case nothing is released."""
+    """Return the confidential source's valid records; None if there is no source, in which case nothing is released."""
     records = Records()
     try:
         for codes in _codes(spec, None, cache):
@@ -251,7 +251,7 @@ def _records_of_source(spec: ReleaseSpec, cache: Path) -> Records | None:
 
 
 def _codes(spec: ReleaseSpec, path: Path | None, cache: Path) -> Iterator[Codes]:
-    """Codes of the valid rows of a file, or of the source."""
+    """Yield codes of the valid rows of a file, or of the source."""
     schema, domain, findings = spec.schema, spec.domain, Findings()
     with opened_source(spec.reading(path), cache) as source:
         for batch in source.batches():
@@ -260,7 +260,7 @@ def _codes(spec: ReleaseSpec, path: Path | None, cache: Path) -> Iterator[Codes]
 
 
 def _files_of_source(spec: ReleaseSpec) -> list[Path]:
-    """The local files that are the source."""
+    """Return the local files of the source."""
     if not isinstance(spec.source, FileSource):
         return []
     place = locate(spec.source, spec.folder)

@@ -24,18 +24,18 @@ _WORDS = 2**64
 def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
     """Split the records into seeds, structure, parameters and holdout.
 
-    Each record is assigned independently of all others: amplification by sampling and parallel composition require
-    that, not parts of a fixed size.
+    Each record is assigned independently of all others, as amplification by sampling and parallel composition require;
+    parts of a fixed size would not do.
 
     Args:
         workspace: the release.
         codes: all records.
 
     Returns:
-        Codes of each part with a probability, by its name.
+        Codes of each part with a positive probability, by name.
 
     Raises:
-        RefusedByCounts: a part with a probability got no record.
+        RefusedByCounts: a part with a positive probability got no record.
     """
     spec, domain = workspace.spec, workspace.spec.domain
     probabilities = spec.split.probabilities
@@ -73,27 +73,27 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
             outputs[name] = step.output(reference.model_copy(update={"whole": codes.digest}))
         least = spec.synthesis.fewest_seeds
         if least is not None:
-            # Cleared staff see this. Stopping here would let an exact count decide whether there is a release.
+            # Cleared staff see this. Stopping here would make the existence of a release depend on an exact count.
             seeds = part(outputs, "seeds")
             step.figures({"seeds_fewer_than_k": (seeds.rows or 0) < least}, Audience.INTERNAL)
         return outputs
 
 
 def part(parts: Mapping[str, Reference], name: str) -> Reference:
-    """The records for one use: a part of their own, or the shared part that everything is learnt from."""
+    """Return the records for one use: its own part, or the shared part from which everything is learnt."""
     return parts[name] if name in parts else parts["shared"]
 
 
 def draw_parts(stream: WordStream, records: int, probabilities: Sequence[Fraction]) -> NDArray[np.int64]:
     """Draw a part for each record, with exactly the given probabilities.
 
-    With D their common denominator, a 64-bit word below D floor(2^64 / D) is uniform over that many words, of which
-    each probability p owns p D floor(2^64 / D), a whole number; a word above is drawn again.
+    Let D be the common denominator. A 64-bit word below D floor(2^64 / D) is uniform over that many words, of which a
+    probability p gets p D floor(2^64 / D), a whole number. Larger words are drawn again.
 
     Args:
-        stream: a stream for this draw alone.
+        stream: a stream used for this draw only.
         records: number of records.
-        probabilities: of the parts, with a sum of at most 1.
+        probabilities: the parts' probabilities, with a sum of at most 1.
 
     Returns:
         Number of the part, or the number of parts for a record in no part; shape (records,).

@@ -1,6 +1,6 @@
 """Check every row against the schema, and stop the release if too many are invalid or left out.
 
-A failure is counted by column and check. No value of a record is kept, logged or quoted.
+Failures are counted by column and check. No value of a record is kept, logged or quoted.
 """
 
 from collections import Counter
@@ -30,16 +30,16 @@ from tasks.running.step import as_task
 
 @dataclass
 class Findings:
-    """The findings in a table. All are internal: they count real records.
+    """The findings in a table; all are internal, because they count real records.
 
     Attributes:
-        rows: rows read.
-        malformed: rows of the source with too few or too many fields, which are not among the rows read.
-        out_of_universe: rows out of scope.
-        missing: rows in scope that lack a value, but have no invalid one.
-        invalid: rows in scope with a value that fails a check.
-        missing_by_column: missing cells, by column.
-        invalid_by_check: invalid cells, by column and check.
+        rows: number of rows read.
+        malformed: number of rows of the source with too few or too many fields, which are not among the rows read.
+        out_of_universe: number of rows out of scope.
+        missing: number of rows in scope that lack a value, but have no invalid one.
+        invalid: number of rows in scope with a value that fails a check.
+        missing_by_column: numbers of missing cells, by column.
+        invalid_by_check: numbers of invalid cells, by column and check.
     """
 
     rows: int = 0
@@ -86,11 +86,11 @@ class Findings:
 
     @property
     def share_dropped(self) -> Fraction:
-        """Share of rows among all that may be in scope that are left out, for whatever reason."""
+        """Share of rows left out, for whatever reason, among all that may be in scope."""
         return Fraction(self.missing + self.invalid + self.malformed, self.in_scope or 1)
 
     def report(self) -> dict[str, object]:
-        """The findings, ready for JSON."""
+        """Return the findings in a form that JSON can hold."""
         return {
             "rows": self.rows,
             "valid": self.valid,
@@ -103,7 +103,7 @@ class Findings:
         }
 
     def in_words(self) -> Iterator[str]:
-        """How many rows are left out, why, and in which columns, line by line, the most frequent first."""
+        """Yield lines on how many rows are left out, why, and because of which columns, the most frequent first."""
         yield left_out_in_words(self.in_scope, missing=self.missing, invalid=self.invalid, malformed=self.malformed)
         yield f"{self.out_of_universe:,} rows are out of scope"
         for column, count in self.missing_by_column.most_common():
@@ -113,13 +113,13 @@ class Findings:
 
 
 def left_out_in_words(in_scope: int, *, missing: int, invalid: int, malformed: int) -> str:
-    """How many rows in scope are left out, and why; for cleared staff.
+    """Return how many rows in scope are left out, and why; for cleared staff.
 
     Args:
-        in_scope: rows that may be in scope.
-        missing: rows that lack a value, but have no invalid one.
-        invalid: rows with an invalid value.
-        malformed: rows with too few or too many fields.
+        in_scope: number of rows that may be in scope.
+        missing: number of rows that lack a value, but have no invalid one.
+        invalid: number of rows with an invalid value.
+        malformed: number of rows with too few or too many fields.
     """
     dropped = missing + invalid + malformed
     share = dropped / max(in_scope, 1)
@@ -130,7 +130,7 @@ def left_out_in_words(in_scope: int, *, missing: int, invalid: int, malformed: i
 
 
 def validate(workspace: Workspace, snapshot: Reference) -> Reference:
-    """Recode the rows of the snapshot, and mark each as valid or not.
+    """Recode the rows of the snapshot, and mark which are valid.
 
     Args:
         workspace: the release.
@@ -162,7 +162,7 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
 
 
 def _limits(spec: ReleaseSpec, findings: Findings) -> Iterator[tuple[str, Fraction, Fraction]]:
-    """The limits that the spec sets: the refusal beyond one, the share that was found, and that which is allowed."""
+    """Yield for each limit in the spec the refusal beyond it, the share found, and the share allowed."""
     remedy = "got more; repair the source, correct the schema, or raise"
     if (allowed := spec.max_invalid_share) is not None:
         said = f"at most {float(allowed):.3%} of the rows in scope may be invalid, {remedy} max_invalid_share"
@@ -181,13 +181,13 @@ def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) ->
     Args:
         schema: the description of the table.
         frame: rows as they were read, numbered from 0.
-        findings: what is found is added to it.
+        findings: the findings, to which these rows' are added.
 
     Returns:
-        The schema's columns and the mark, for all rows; a row out of scope has no values.
+        The schema's columns and the mark for all rows; rows out of scope have no values.
 
     Raises:
-        InvalidInput: the schema does not fit the rows, or a check of it does not test values one by one.
+        InvalidInput: the schema does not fit the rows, or one of its checks does not test values one by one.
     """
     errors: list[SchemaError] = []
     # An environment variable can switch pandera off; this overrides it.
@@ -229,7 +229,7 @@ def _count_failures(errors: Iterable[SchemaError], rows: int, findings: Findings
 
 
 def _layout(schema: DataFrameSchema) -> pa.Schema:
-    """The Arrow schema of the recoded rows."""
+    """Return the Arrow schema of the recoded rows."""
     columns = [(name, pa.string() if holds_text(schema, name) else pa.float64()) for name in schema.columns]
     return pa.schema([*columns, (VALID, pa.bool_())])
 

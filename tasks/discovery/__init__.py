@@ -1,1 +1,1 @@
-"""Steps of a discovery, from the columns requested to the published answers; each is named by its verb."""
+"""Steps of a discovery, from the requested columns to the published answers; each is named after its verb."""

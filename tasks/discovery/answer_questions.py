@@ -1,8 +1,7 @@
-"""Answer the questions of a discovery: charge it, draw noise, and note in the ledger what is released.
+"""Answer the questions of a discovery: charge it, draw the noise, and note in the ledger what is released.
 
-The columns requested are counted from the copy in the vault, so that a discovery that was ended before its time repeats
-the same draws when it is resumed, and is charged once. How a schema states the proposals does not belong here
-(schemas.codebooks.proposals).
+The requested columns are counted from the copy in the vault, so that an interrupted discovery repeats the same draws
+when it is resumed, and is charged once. schemas.codebooks.proposals writes the proposals into a schema.
 """
 
 from collections import Counter
@@ -38,12 +37,12 @@ from tasks.running.step import as_task
 
 @dataclass(frozen=True)
 class Answered:
-    """What a discovery releases.
+    """The result of a discovery.
 
     Attributes:
         content: the text of its document.
-        entry: the entry of its charge in the ledger.
-        fresh: whether this run charged it; otherwise an earlier one did.
+        entry: the ledger entry of its charge.
+        fresh: whether this run charged it; if not, an earlier one did.
     """
 
     content: str
@@ -52,7 +51,7 @@ class Answered:
 
 
 def answer_questions(workspace: Workspace, plan: DiscoveryPlan, snapshot: Reference) -> Answered:
-    """Charge the discovery, draw, and note what was drawn; a repeated run does the same again, and charges nothing.
+    """Charge the discovery, draw, and note what was drawn; a repeated run draws the same and charges nothing.
 
     Args:
         workspace: the discovery.
@@ -75,7 +74,7 @@ def answer_questions(workspace: Workspace, plan: DiscoveryPlan, snapshot: Refere
 
 
 def drawn(workspace: Workspace, plan: DiscoveryPlan, snapshot: Reference) -> Answers:
-    """The answers from the copy of the source, by the streams of the discovery's key: the same whenever it is called.
+    """Return the answers from the copy of the source, drawn by the streams of the discovery's key; always the same.
 
     Args:
         workspace: the discovery, which must have been charged.
@@ -87,7 +86,7 @@ def drawn(workspace: Workspace, plan: DiscoveryPlan, snapshot: Reference) -> Ans
 
 
 def _counted(workspace: Workspace, plan: DiscoveryPlan, snapshot: Reference) -> Mapping[str, Counter[str]]:
-    """For each column the number of records with each text; of each person one record counts, chosen at random."""
+    """Count the records with each text in each column; one record per person counts, chosen at random."""
     counts: dict[str, Counter[str]] = {question.column: Counter() for question in plan.questions}
     person = workspace.spec.person
     kept = None if person is None else _one_of_each(workspace, snapshot, person)
@@ -103,7 +102,7 @@ def _counted(workspace: Workspace, plan: DiscoveryPlan, snapshot: Reference) -> 
 
 
 def _counts(text: str, question: Question) -> bool:
-    """Whether a text is a value, by a rule for each text alone: no code for missing, and one that files can have."""
+    """Whether a text counts as a value, by a rule for each text alone: not a missing code, and valid in files."""
     return text not in question.missing and (question.kind == "range" or fault_of_cell(text) is None)
 
 
@@ -114,7 +113,7 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _one_of_each(workspace: Workspace, snapshot: Reference, person: Person) -> Iterator[NDArray[np.bool_]]:
-    """Which rows of each batch count: one of each person. Rows without an identifier do not."""
+    """Yield which rows of each batch count: one per person. Rows without an identifier do not count."""
     missing = set(nobody(workspace.spec))
     key = workspace.key()
     people, words, known = [], [], []

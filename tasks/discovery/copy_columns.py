@@ -1,4 +1,4 @@
-"""Copy the columns requested into the vault, once, so that a discovery that is resumed has the same counts."""
+"""Copy the requested columns into the vault once, so that a resumed discovery has the same counts."""
 
 from deniable.discovery.plan import DiscoveryPlan
 from schemas.references import Audience, Reference
@@ -12,7 +12,7 @@ from tasks.running.step import as_task
 
 
 def copy_columns(workspace: Workspace, plan: DiscoveryPlan) -> Reference:
-    """Copy the columns, and note the beginning of the discovery; or describe the copy that it began with.
+    """Copy the columns, and note that the discovery has begun; if it had begun before, describe its copy.
 
     Args:
         workspace: the discovery.
@@ -23,7 +23,7 @@ def copy_columns(workspace: Workspace, plan: DiscoveryPlan) -> Reference:
 
     Raises:
         InvalidInput: the source lacks a column, or cannot be read.
-        Refused: the copy that it began with is missing or was changed.
+        Refused: the copy with which it began is missing or was changed.
     """
     begun = begun_as(workspace)
     with recorded_step(workspace, "copy_columns") as step:
@@ -42,7 +42,7 @@ def copy_columns(workspace: Workspace, plan: DiscoveryPlan) -> Reference:
 
 
 def columns_of(spec: ReleaseSpec, plan: DiscoveryPlan) -> tuple[str, ...]:
-    """The columns of the source that are read: those requested, and the one that distinguishes people."""
+    """Return the columns to read from the source: those requested, and the person identifier."""
     asked = tuple(question.column for question in plan.questions)
     return asked if spec.person is None else (*asked, spec.person.column)
 

@@ -17,7 +17,7 @@ def publish_discovery(workspace: Workspace, answered: Answered) -> Path:
 
     Args:
         workspace: the discovery.
-        answered: what is released.
+        answered: the answers to release.
 
     Returns:
         The public folder.

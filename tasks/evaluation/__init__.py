@@ -1,1 +1,1 @@
-"""Steps that measure utility and risk, and decide by the spec's thresholds and policy."""
+"""Steps that measure utility and risk, and apply the spec's thresholds and policy."""

@@ -1,4 +1,4 @@
-"""Compare the figures of utility and risk with the spec: its thresholds, and its policy for publication."""
+"""Compare the figures of utility and risk with the spec's thresholds and its policy for publication."""
 
 import json
 
@@ -15,11 +15,11 @@ from tasks.running.step import as_task
 
 
 class Decided(BaseModel):
-    """What follows from the figures.
+    """The conclusions from the figures.
 
     Attributes:
-        verdicts: one for each threshold; internal, for they contain what was measured on real records.
-        outcome: whether the release publishes by itself.
+        verdicts: one for each threshold; internal, because they contain what was measured on real records.
+        outcome: whether the release is published automatically.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,9 +33,9 @@ def decide(
 ) -> Decided:
     """Determine which thresholds are met, and apply the spec's policy to the figures.
 
-    A release that misses thresholds, and whose spec has no policy, is published all the same; its report shows that.
-    But a release that would publish by itself is held for a person if noise hides most attributes. That follows from
-    its noisy counts, which are public, and so discloses nothing more.
+    A release that misses thresholds is still published if its spec has no policy; its report shows the misses. But a
+    release that would be published automatically is held for a person if noise hides most attributes. That depends only
+    on its noisy counts, which are public, and so discloses nothing more.
 
     Args:
         workspace: the release.
@@ -44,7 +44,7 @@ def decide(
         measured: the noisy counts that the model was made from, if its learner publishes them.
 
     Returns:
-        The verdicts, and whether the release publishes by itself.
+        The verdicts, and whether the release is published automatically.
     """
     verdicts = (*utility.verdicts, *risk.verdicts)
     outcome = held_if_hidden(
@@ -60,12 +60,12 @@ def decide(
 
 
 def held_if_hidden(outcome: Outcome, workspace: Workspace, measured: Reference | None) -> Outcome:
-    """The outcome, or that a person must decide because noise hides most attributes.
+    """Return the outcome, or require a person's decision because noise hides most attributes.
 
     Args:
         outcome: the result of the policy.
         workspace: the release.
-        measured: the noisy counts that the model was made from; without them the outcome stays as it is.
+        measured: the noisy counts from which the model was made; without them, the outcome is unchanged.
     """
     if measured is None:
         return outcome

@@ -1,4 +1,4 @@
-"""Measure what a release discloses about the people in its data, by attacks on them and on the holdout alike."""
+"""Measure what a release discloses about the people in its data, by attacks on them and on the holdout."""
 
 from collections.abc import Mapping
 from math import sqrt
@@ -22,20 +22,20 @@ from tasks.running.sampling import sample_codes, training_parts
 from tasks.running.step import as_task
 
 MAX_ATTACKED = 1_000_000
-"""The most records of a table that are attacked, or used in attacks."""
+"""The largest number of records of a table that are attacked, or used in attacks."""
 
 MAX_NEAREST_FROM = 2_000
 MAX_NEAREST_TO = 20_000
-"""The search for nearest records compares every one of the former with every one of the latter."""
+"""The search for nearest records compares each of the former with each of the latter."""
 
 Figures = dict[str, float]
 Series = dict[str, tuple[float, ...]]
 
 
 def evaluate_risk(workspace: Workspace, released: Reference, parts: Mapping[str, Reference]) -> EvaluationFigures:
-    """Attack the people whose records were used and the people in the holdout, and compare the success rates.
+    """Attack the people whose records were used and those in the holdout, and compare the success rates.
 
-    If no record is held out, nothing is measured.
+    Without a holdout nothing is measured.
 
     Args:
         workspace: the release.
@@ -43,7 +43,7 @@ def evaluate_risk(workspace: Workspace, released: Reference, parts: Mapping[str,
         parts: codes of the parts of the real records, by name.
 
     Returns:
-        The figures; internal, for they are measured on real records without noise.
+        The figures; internal, because they are measured on real records without noise.
     """
     spec = workspace.spec
     if not spec.is_evaluated:
@@ -102,7 +102,7 @@ def _attacks(tables: Tables, domain: Domain, evaluation: Evaluation) -> tuple[Fi
 
 
 def _equal_parts(tables: Tables, *, released: int, real: int) -> Tables:
-    """The first records of each table, as many from the training data as from the holdout; all are in random order."""
+    """Return the first records of each table, as many for training as in the holdout; all are in random order."""
     real = min(real, len(tables.training), len(tables.holdout))
     return Tables(
         released=tables.released[:released],

@@ -37,46 +37,47 @@ from tasks.running.sampling import sample_codes, training_parts
 from tasks.running.step import as_task
 
 MAX_COMPARED = 1_000_000
-"""The most records of a table that marginals are computed from; more would change no digit that is shown."""
+"""The largest number of records from which marginals are computed; more would not change a digit that is shown."""
 
 SHOWN_VALUES = 100
-"""An attribute with more values is drawn in at most this many runs of neighbouring values."""
+"""An attribute with more values is plotted in at most this many runs of neighbouring values."""
 
 Tables = Mapping[str, Codes]
-"""The tables that are compared with the holdout: `released`, `training` and perhaps `baseline`."""
+"""The tables compared with the holdout: `released`, `training` and possibly `baseline`."""
 Figures = dict[str, float]
 Series = dict[str, tuple[float, ...]]
 
 TREES, SHARE = 50, 0.5
-"""How many trees a random forest has, and the share of the records that each learns from.
+"""The number of trees of a random forest, and the share of the records from which each learns.
 
-The conclusions are those of 100 trees that learn from all, for a third of the time: `python -m benchmarks.evaluation`.
+The conclusions are those of 100 trees that learn from all records, in a third of the time: `python -m
+benchmarks.evaluation`.
 """
 
 _FEWEST_PUBLIC = 20
-"""The fewest rows of a public table that are compared with, halved."""
+"""The smallest number of rows of a public table that is split into halves for comparison."""
 
 FEWEST_TOLD = 2
-"""The fewest records of each table that the distinguishing game needs; with fewer its figure is left out."""
+"""The smallest number of records of each table for the distinguishing game; with fewer, its figure is left out."""
 
 
 def evaluate_utility(
     workspace: Workspace, released: Reference, parts: Mapping[str, Reference], baseline: Reference | None = None
 ) -> EvaluationFigures:
-    """Compare the release with the holdout: marginals, classifiers, the distinguishing game.
+    """Compare the release with the holdout by marginals, classifiers and the distinguishing game.
 
-    As benchmarks, real training records and a product of marginals are compared with it as well, the same number of
-    each. If no record is held out, a public table takes their place, if the spec names one: one half of it, chosen at
-    random, that of the holdout, the other half that of the training records. Without one, nothing is measured.
+    As benchmarks, equal numbers of real training records and of records from a product of marginals are compared with
+    the holdout too. If no record is held out and the spec names a public table, a random half of that table serves as
+    the holdout, and the other half as the training records. If there is no public table either, nothing is measured.
 
     Args:
         workspace: the release.
         released: codes of the released records.
         parts: codes of the parts of the real records, by name.
-        baseline: codes of records whose attributes were drawn independently.
+        baseline: codes of records with independently drawn attributes.
 
     Returns:
-        The figures; internal, for they are measured on real records without noise.
+        The figures; internal, because they are measured on real records without noise.
     """
     spec = workspace.spec
     if spec.evaluation.public is not None:
@@ -131,7 +132,7 @@ def _on_public_table(workspace: Workspace, released: Reference, public: PublicCo
 
 
 def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout: Codes) -> EvaluationFigures:
-    """Measure all figures of the tables on the holdout."""
+    """Measure all figures, comparing the tables with the holdout."""
     spec = workspace.spec
     domain, rows = spec.domain, spec.evaluation.train_rows
     factories = _classifiers(workspace, released)
@@ -157,13 +158,13 @@ def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout
 class Forest:
     """A random forest that learns in two threads and predicts in one.
 
-    Sums that threads add up in varying order differ in the last bit, and so may predictions at a tie; the same release
-    must have the same figures whenever it is run.
+    Sums that threads add up in varying order differ in the last bit, and predictions may then differ at a tie. The same
+    release must have the same figures in every run.
 
     Args:
-        seed: of its random numbers.
+        seed: the seed of its random numbers.
         trees: number of trees; TREES by default.
-        share: the share of the records that each tree learns from; with None, a bootstrap sample of all.
+        share: the share of the records from which each tree learns; None for a bootstrap sample of all.
     """
 
     def __init__(self, seed: int, trees: int | None = None, share: float | None = SHARE) -> None:
@@ -173,7 +174,8 @@ class Forest:
     def fit(self, codes: Codes, labels: NDArray[np.integer], /) -> None:
         """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""
         if self.share is not None:
-            # As a number, for of a share of few records the library warns on the screen, and quotes how many there are.
+            # A number, because for a share of few records the library warns on the screen, and quotes how many there
+            # are.
             self.trees.set_params(max_samples=max(int(self.share * len(codes)), 1))
         self.trees.fit(codes, labels)
         self.trees.set_params(n_jobs=1)
@@ -184,7 +186,7 @@ class Forest:
 
 
 def _classifiers(workspace: Workspace, released: Reference) -> dict[str, ClassifierFactory]:
-    """Factories of the classifiers that a spec may name, their random numbers derived from the release key."""
+    """Return factories of the classifiers that a spec may name, with seeds derived from the release key."""
     words = workspace.key().stream(
         step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
     )
@@ -197,17 +199,17 @@ def _classifiers(workspace: Workspace, released: Reference) -> dict[str, Classif
 
 
 def _first(tables: Tables, rows: int) -> dict[str, Codes]:
-    """The first records of each table; they are in random order, so this is a sample."""
+    """Return the first records of each table, which are a sample, because the order is random."""
     return {name: table[:rows] for name, table in tables.items()}
 
 
 def _about(table: str) -> str:
-    """The suffix of a figure's name for a table; figures on the release have none."""
+    """Return the suffix of a figure's name for a table; figures on the release have none."""
     return "" if table == "released" else f"_{table}"
 
 
 def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures, Series]:
-    """Distances between the marginals, the shares of all values, and the shares of distinct records."""
+    """Return distances between the marginals, the shares of all values, and the shares of distinct records."""
     figures: Figures = {"compared_records": float(len(tables["released"]))}
     series: Series = {}
     for order, marginals in compared_marginals(domain.cardinalities).items():
@@ -230,7 +232,7 @@ def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures,
 
 
 def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
-    """The tables of the pairs of attributes with the largest errors in the release, to be shown side by side."""
+    """Return the tables of the pairs of attributes with the largest errors in the release, to be shown side by side."""
     return {
         series_of_pair(name, error.names): _plain(shares_of_pair(table, domain, error.names).ravel())
         for error in worst_pairs(pair_errors(domain, series))
@@ -239,7 +241,7 @@ def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
 
 
 def _commutes(tables: Tables, spec: ReleaseSpec) -> Series:
-    """Commute distances and the largest flows of the release and of real records, if the spec names places."""
+    """Return commute distances and the largest flows of the release and of real records, if the spec names places."""
     asked, domain = spec.evaluation.commutes, spec.domain
     if asked is None:
         return {}
@@ -259,7 +261,7 @@ def _commutes(tables: Tables, spec: ReleaseSpec) -> Series:
 
 
 def _shares(column: Codes, cardinality: int) -> NDArray[np.float64]:
-    """Share of each value, or of each run of neighbouring values if there are many."""
+    """Return the share of each value, or of each run of neighbouring values if there are many."""
     shares = np.bincount(column, minlength=cardinality) / len(column)
     run = ceil(cardinality / SHOWN_VALUES)
     return np.asarray(np.add.reduceat(shares, np.arange(0, cardinality, run)))
@@ -270,17 +272,17 @@ def _plain(values: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def _share_error(share: float, cases: int) -> float:
-    """Standard error of a share of independent cases."""
+    """Return the standard error of a share of independent cases."""
     return sqrt(share * (1 - share) / max(cases, 1))
 
 
 def _learning(
     tables: Tables, holdout: Codes, target: int, factories: Mapping[str, ClassifierFactory]
 ) -> tuple[Figures, Figures]:
-    """Accuracy on the holdout of classifiers trained on each table, and agreement with those trained on real records.
+    """Measure the holdout accuracy of classifiers trained on each table, and agreement with those of real records.
 
     Returns:
-        The figures, and their standard errors over new draws of the holdout, given the classifiers.
+        The figures, and their standard errors over redrawn holdouts, given the classifiers.
     """
     truth = holdout[:, target]
     figures: Figures = {"accuracy_majority": float(np.bincount(truth).max() / len(truth))}

@@ -1,4 +1,4 @@
-"""The step that carries out what a learner or a sampler has planned.
+"""The step that carries out the plan of a learner or a sampler.
 
-planned_step: reserves its cost, runs it, keeps and records what it makes.
+planned_step: reserves the cost, runs the step, keeps and records its products.
 """

@@ -1,4 +1,4 @@
-"""Carry out a step that a learner or a sampler has planned: reserve its cost, run it, keep what it makes, commit."""
+"""Carry out a step that a learner or a sampler has planned: reserve its cost, run it, keep its products, commit."""
 
 from typing import Any
 
@@ -28,11 +28,11 @@ def planned_step(
     Args:
         workspace: the release.
         step: the name of its task.
-        part: codes of the part that it reads; None if it reads none.
-        given: what it reads from earlier steps, as the plan lists it.
+        part: codes of the part that the step reads; None if it reads none.
+        given: the products of earlier steps that it reads, as listed in the plan.
 
     Returns:
-        What it made, as the plan lists it.
+        The products, as listed in the plan.
 
     Raises:
         Refused: the spec has no such step.
@@ -52,13 +52,13 @@ def planned_step(
             commit(workspace, charge, kept.get("model", next(iter(kept.values()))))
         if "model" in kept:
             record_model(record, kept["model"], accounts_of(workspace.spec).model)
-        # A later draw is committed then, by the charge that its input carries.
+        # The draws of a later step are committed by that step, under the charge that its input carries.
         paid = {"charge": charge} if charge is not None and plan.draws_later else {}
         return tuple(reference.model_copy(update=paid) for reference in kept.values())
 
 
 def step_of(spec: ReleaseSpec, task: str) -> PlannedStep:
-    """The planned step that a task carries out.
+    """Return the planned step that a task carries out.
 
     Raises:
         Refused: the spec has no such step.
@@ -82,21 +82,21 @@ def _run(workspace: Workspace, plan: PlannedStep, part: Reference | None, given:
 
 
 def _counter(workspace: Workspace, plan: PlannedStep, part: Reference | None) -> Counter:
-    """What counts the rows of a step: those of its part, or of a public table, or none."""
+    """Return the counter of a step's rows: those of its part, of a public table, or none."""
     if part is not None:
         return PartCounter(workspace, part, plan.task)
     return _NoRows() if plan.public is None else PublicCounter(workspace.spec, plan.public, workspace.state / "cache")
 
 
 class _NoRows:
-    """Counts nothing: the step has no part of the rows."""
+    """A counter for a step that has no part of the rows."""
 
     def count(self, *_: object) -> Any:
         """Refuse to count."""
         raise Refused("a step that reads no part of the rows must count none, and requested counts.")
 
     def advance(self, _: int) -> None:
-        """Report nothing: such a step takes no time."""
+        """Report nothing: such a step takes hardly any time."""
 
 
 def _record_figures(record: StepRecord, made: Made) -> None:
@@ -106,10 +106,10 @@ def _record_figures(record: StepRecord, made: Made) -> None:
 
 
 def _keep(record: StepRecord, product: Product, made: Made) -> Reference:
-    """Write a product, draw its picture if there is one for its kind, and record both."""
+    """Write a product, plot it if its kind has a picture, and record both."""
     workspace, value = record.workspace, made.products[product.name]
     if product is MEASURED and workspace.spec.sampling is not None:
-        # A custodian's statement about the source, which no learner knows.
+        # A custodian's statement about the source, which is unknown to learners.
         value = with_sampling(value, workspace.spec.sampling.kind)
     audience = Audience.PUBLIC if product.is_public else Audience.RESTRICTED
     with workspace.writing(product.file, audience) as path, path.open("wb") as file:

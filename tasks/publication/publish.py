@@ -1,4 +1,4 @@
-"""Publish the release: put everything public together, check it, and move it into place by one rename."""
+"""Publish the release: collect everything public, check it, and move it into place by one rename."""
 
 import json
 import shutil
@@ -77,12 +77,12 @@ def publish(
     learnt: Sequence[Reference],
     accounts: Accounts,
 ) -> Reference:
-    """Publish the release: the records, the model, the schema and the statement of privacy; whole, or not at all.
+    """Publish the records, the model, the schema and the statement of privacy, all or nothing.
 
     Args:
         workspace: the release.
         codes: codes of the synthetic records, internal until this moment.
-        learnt: the public products of learning: the graph, the model, and the noisy seeds if there are any.
+        learnt: the public products of learning: the graph, the model, and any noisy seeds.
         accounts: what accounting found.
 
     Returns:
@@ -127,17 +127,17 @@ def publish(
         _write_record(workspace, folder, key, with_publication(record, _so_far(step)))
         report = verified_release(folder, trusted_keys(workspace.state))
         if not report.holds:
-            # For a wrong table this gives more details; otherwise verification alone reads the table. What was
-            # recorded by then belongs to a failed run, and to a record that stays in the vault.
+            # For a wrong table this gives more details; otherwise only verification reads the table. What has been
+            # recorded by then # belongs to a failed run, and to a record that stays in the vault.
             check_tables(folder, domain, records)
         require_verified(report)
         step.artifact(folder / RECORD, Audience.PUBLIC)
-        # If this process ends right after the rename, these notes show the next one what was done, and by whom.
+        # If this process ends right after the rename, these notes show the next run what was done, and by whom.
         note_step(workspace, _so_far(step))
         note = Note(table=reference, files=_digests(folder))
         with workspace.writing(_NOTE, Audience.RESTRICTED) as path:
             path.write_text(note.model_dump_json())
-        # The last act of publication: a failure before it leaves nothing published.
+        # The last action of publication: a failure before it leaves nothing published.
         publish_folder(folder, workspace.release_folder)
     shutil.rmtree(workspace.staging, ignore_errors=True)
     return reference
@@ -204,12 +204,12 @@ def write_documents(
 
 
 def write_estimates(folder: Path, domain: Domain, split: Mapping[str, Fraction]) -> tuple[str, ...]:
-    """Write the estimates that follow from the noisy tables, if the learner publishes these.
+    """Write the estimates that follow from the noisy tables, if the learner publishes the tables.
 
     Args:
-        folder: the folder, which holds the products of learning.
+        folder: the folder with the products of learning.
         domain: the public domain.
-        split: probability of each part of the rows.
+        split: the probability of each part of the rows.
 
     Returns:
         Names of the files.
@@ -225,7 +225,7 @@ def write_estimates(folder: Path, domain: Domain, split: Mapping[str, Fraction])
 
 
 def _kept_record(workspace: Workspace) -> Path:
-    """Path of the signed record of a release that is not published yet, for a run that resumes it."""
+    """Return the path of the signed record of a release that is not published yet, for a run that resumes it."""
     return workspace.folder(Audience.PUBLIC) / RECORD
 
 
@@ -238,7 +238,7 @@ def _write_record(workspace: Workspace, folder: Path, key: SigningKey, record: P
 
 
 def _so_far(step: StepRecord) -> Step:
-    """The step of publication as far as it has come."""
+    """Return the record of the publication step so far."""
     return step.draft.finished("publish", None, mlflow_run=step.run_id, task_run=runtime.task_run.id)
 
 
@@ -247,7 +247,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def _published_before(workspace: Workspace) -> Reference | None:
-    """The published table, if an earlier run of this release published it."""
+    """Return the published table if an earlier run of this release published it."""
     try:
         note = Note.model_validate_json((workspace.vault / _NOTE).read_bytes())
     except FileNotFoundError:

@@ -45,14 +45,14 @@ def report(
         workspace: the release.
         tables: the `snapshot`, the `codes` of the valid rows, each part, and the `released` records.
         graph: the dependency graph; None if the learner makes none.
-        measured: what the model was made from, if its learner provides that.
-        certificate: the bound of the model's error, if the spec asks for one.
+        measured: the data from which the model was made, if its learner provides them.
+        certificate: the bound on the model's error, if the spec requests one.
         accounts: what the release costs.
-        passed: candidates that may be released, released or not.
+        passed: number of candidates that may be released, whether or not they are.
         utility: the figures of utility.
         risk: the figures of risk.
         verification: the lines of the verification of the published record, one for each check.
-        outcome: why the release does not publish by itself, for the page that the decision is based on.
+        outcome: why the release is not published automatically, for the page on which the decision is based.
 
     Returns:
         The page, internal.

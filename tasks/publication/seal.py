@@ -18,9 +18,9 @@ from tasks.running.step import as_task
 
 
 def seal(workspace: Workspace) -> Reference:
-    """Sign the internal record of a release that is public and has its report, even if it was signed before.
+    """Sign the internal record of a published release that has its report, even if it was signed before.
 
-    The record's list of MLflow's runs does not include what this step writes to MLflow: its own run, the file of the
+    The record's list of MLflow's runs omits what this step itself writes to MLflow: its own run, the file of the
     record, and the record's two tags.
 
     Args:
@@ -36,7 +36,7 @@ def seal(workspace: Workspace) -> Reference:
     with recorded_step(workspace, "seal") as step:
         key = signing_key(workspace.state)
         public = read_signed(workspace.release_folder / RECORD)
-        # A release whose records were drawn from exact counts has no model.
+        # A release with records drawn from exact counts has no model.
         has_model = MODEL.name in products_of(workspace.spec)
         version = register_model(workspace, public.record, public.digest) if has_model else None
         complete_page(workspace, public.record, version, sealing=step.run_id)

@@ -1,4 +1,4 @@
-"""Verify the release that was just published, as anyone can, and against the whole ledger, as its custodian can."""
+"""Verify the release just published, as anyone can, and against the whole ledger, as its custodian can."""
 
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.ledger import kept_lines, ledger_place

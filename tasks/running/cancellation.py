@@ -1,6 +1,6 @@
-"""Cancellation: stops the steps of a release, in this process and in those that it sends steps to.
+"""Cancellation: stops the steps of a release, in this process and in those to which it sends steps.
 
-A step checks whether it must end whenever it reports progress; running compiled code is not interrupted.
+A step checks whether it must stop whenever it reports progress; compiled code is not interrupted.
 """
 
 import asyncio
@@ -14,17 +14,17 @@ from deniable.foundation.errors import DeniableError
 
 
 class OtherProcesses(Protocol):
-    """Processes that steps are sent to."""
+    """The processes to which steps are sent."""
 
     def allow(self, release: str) -> None:
-        """Let the steps of a release begin there."""
+        """Allow steps of a release to begin there."""
 
     def stop(self, release: str, patience_s: float) -> None:
-        """Let no further step of a release begin there, have the running ones end, and wait for them."""
+        """Prevent further steps of a release there, stop the running ones, and wait for them."""
 
 
 class StepStopped(DeniableError):
-    """A part of a step was stopped with its release."""
+    """A part of a step was stopped together with its release."""
 
 
 _running = Condition()
@@ -37,7 +37,7 @@ _release: ContextVar[str] = ContextVar("release", default="")
 
 @contextmanager
 def running(release: str) -> Iterator[None]:
-    """Count the block as a step of a release, which is waited for when the release is stopped.
+    """Count the block as a step of a release; stopping the release waits for the block.
 
     Args:
         release: the release's name.
@@ -56,7 +56,7 @@ def running(release: str) -> Iterator[None]:
 
 @contextmanager
 def stopping_too(place: OtherProcesses) -> Iterator[None]:
-    """Stop the steps in other processes together with those of this one, until the block ends."""
+    """Stop steps in other processes together with those of this one, until the block ends."""
     _other_processes.append(place)
     try:
         yield
@@ -65,7 +65,7 @@ def stopping_too(place: OtherProcesses) -> Iterator[None]:
 
 
 def allow_steps(release: str) -> None:
-    """Let the steps of a release begin, even if an earlier run of it was stopped."""
+    """Allow steps of a release to begin, even if an earlier run of it was stopped."""
     _stopped_releases.pop(release, None)
     _allowed_releases.add(release)
     for place in _other_processes:
@@ -73,7 +73,7 @@ def allow_steps(release: str) -> None:
 
 
 def stop_steps(release: str, patience_s: float) -> None:
-    """Let no further step of a release begin, have the running ones end, and wait for them.
+    """Prevent further steps of a release, stop the running ones, and wait for them.
 
     Args:
         release: the release's name.
@@ -86,15 +86,15 @@ def stop_steps(release: str, patience_s: float) -> None:
 
 
 def stop_all_steps(patience_s: float) -> None:
-    """Stop the steps of every release that this process has worked on, as `stop_steps` does."""
+    """Stop the steps of every release on which this process has worked, as `stop_steps` does."""
     for release in sorted(_allowed_releases):
         stop_steps(release, patience_s)
 
 
 async def stop_parts(release: str, patience_s: float) -> None:
-    """Stop the steps of a release in this process, which others send steps to, and which continues.
+    """Stop the steps of a release in this process, which receives steps from others and continues.
 
-    The wait is in a thread of its own: a worker whose event loop blocked would be taken for dead.
+    It waits in a separate thread: a worker with a blocked event loop would be considered dead.
 
     Args:
         release: the release's name.
@@ -110,11 +110,11 @@ def _wait_for_steps(release: str, patience_s: float) -> None:
 
 
 def stop_if_asked() -> None:
-    """End the step that calls this, if its release was stopped.
+    """End the calling step if its release was stopped.
 
     Raises:
-        KeyboardInterrupt: it was, with everything that this process does.
-        StepStopped: it was, in a process that continues.
+        KeyboardInterrupt: the release was stopped, together with everything in this process.
+        StepStopped: the release was stopped, in a process that continues.
     """
     stopped = _stopped_releases.get(_release.get())
     if stopped is not None:

@@ -21,7 +21,7 @@ def as_check(function: Callable[[AuditTarget], Checks], what: str) -> Task[[Audi
 
     Args:
         function: the comparison.
-        what: what it compares, to be named if the comparison cannot be made.
+        what: what it compares, for the message if the comparison cannot be made.
 
     Returns:
         The task; `.fn` is the guarded function, which never raises.
@@ -41,7 +41,7 @@ def as_check(function: Callable[[AuditTarget], Checks], what: str) -> Task[[Audi
 
 
 def differences(stated: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Where what is there now differs from what was stated: each name in order, and `deleted`, `added` or `changed`."""
+    """Yield the names whose present values differ from those stated, in order, with `deleted`, `added` or `changed`."""
     for name in sorted(stated.keys() | now.keys()):
         if name not in now:
             yield name, "deleted"
@@ -52,10 +52,10 @@ def differences(stated: Mapping[str, str], now: Mapping[str, str]) -> Iterator[t
 
 
 def out_of_reach(name: str, why: str) -> Check:
-    """A check that cannot be made from where the auditor is, which says nothing about the release."""
+    """Return a check that cannot be made from the auditor's place, which is not evidence against the release."""
     return Check(name, note=why, made=False)
 
 
 def not_compared(name: str, error: DeniableError) -> Check:
-    """A check that failed with an error; a server that does not answer just now is no evidence of a change."""
+    """Return a check that ended with an error; a server that does not answer is not evidence of a change."""
     return Check(name, (str(error),), made=not isinstance(error, LedgerUnreachable | RunsUnreachable))

@@ -1,7 +1,7 @@
-"""Counts the rows of a part, here or on workers; the counts are the same either way, and so is the record.
+"""Counts the rows of a part, here or on workers; counts and record are the same either way.
 
-Workers leave their counts in the vault, where they are added up in the order of the rows and removed. Counts are not
-noisy yet: they leave this module only for the step that adds the noise.
+Workers write their counts to the vault, where they are added up in the order of the rows and then removed. The counts
+have no noise yet: only the step that adds it receives them.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from tasks.running.workers import workers
 T = TypeVar("T", bound=Tally)
 
 WORTH_SENDING = 1_000_000
-"""The least number of rows in a share: counting fewer here takes less time than sending them to a worker."""
+"""The smallest number of rows in a share: counting fewer here is faster than sending them to a worker."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PartCounter:
     Attributes:
         workspace: the release.
         part: codes of the part.
-        step: the step that counts, whose progress is reported; none is if it is not named.
+        step: the counting step, whose progress is reported; without a name, no progress is reported.
     """
 
     workspace: Workspace
@@ -61,14 +61,14 @@ def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name:
     Args:
         workspace: the release.
         part: codes of the part.
-        empty: makes an empty tally; it is sent to the workers, and must hold only public information.
-        name: of what is counted; unique within the release.
+        empty: makes an empty tally; it is sent to the workers, and must contain only public information.
+        name: name of what is counted, unique within the release.
 
     Returns:
         The tally of all rows.
 
     Raises:
-        Refused: a worker's file differs from what the worker reported.
+        Refused: a worker's file is not the one that the worker reported.
     """
     shares = _shares(part)
     tally = empty()
@@ -87,7 +87,7 @@ def counted(workspace: Workspace, part: Reference, empty: Callable[[], T], name:
 
 
 def count(workspace: Workspace, part: Reference, empty: Callable[[], Tally], share: range, file_name: str) -> Reference:
-    """Count some row groups of a part, and leave the counts in the vault.
+    """Count some row groups of a part, and write the counts to the vault.
 
     Args:
         workspace: the release.
@@ -111,7 +111,7 @@ count_task = as_task(count, kept=False)
 
 
 def _shares(part: Reference) -> list[range]:
-    """Row groups of a part for each worker, as even as possible; all for this process if sending is not worthwhile."""
+    """Divide the row groups of a part evenly among the workers; this process gets all if sending is not worthwhile."""
     there = workers()
     groups = row_groups(part.path)
     worth = groups if part.rows is None else part.rows // WORTH_SENDING
@@ -121,7 +121,7 @@ def _shares(part: Reference) -> list[range]:
 
 
 def read_counts(workspace: Workspace, made: Reference) -> dict[str, Counts]:
-    """The counts of a worker, if its file is the one that it reported.
+    """Read a worker's counts, and require that its file is the one that it reported.
 
     Args:
         workspace: the release.
@@ -131,7 +131,7 @@ def read_counts(workspace: Workspace, made: Reference) -> dict[str, Counts]:
         The arrays of its tally, by name.
 
     Raises:
-        Refused: it is not.
+        Refused: the file is another.
     """
     if not workspace.holds(made):
         raise Refused(

@@ -1,8 +1,8 @@
-"""The flow of data between steps as Prefect shows it: an arrow from the maker of an object to each of its readers.
+"""The flow of data between steps, as shown by Prefect: an arrow from the maker of an object to each reader.
 
-Prefect finds arrows by searching arguments for results, recursively: for each object in a result, down to the name of
-an audience that many objects share, it remembers the last task that returned it. So arguments are hidden from it as a
-whole, and what they hold of other steps is named beside them.
+Prefect finds arrows by searching arguments for results recursively. For each object in a result, down to the name of an
+audience, which many objects share, it remembers the last task that returned it. So arguments are hidden from Prefect as
+a whole, and the results of other steps in them are named separately.
 """
 
 from collections import deque
@@ -22,18 +22,18 @@ from stores.vault.workspace import Workspace
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Types that no step makes for another to read: they are given to all steps, or come from the spec.
+# Types that no step makes for another: they are given to all steps, or come from the spec.
 _GIVEN = (Workspace, Path, str, bytes, int, float, range)
 _KEPT = 1000
 
 _results: deque[object] = deque(maxlen=_KEPT)
-"""Prefect identifies results by their addresses: none may be freed early, and its address be used again."""
+"""Prefect identifies results by their addresses, so none may be freed early and its address reused."""
 
 
 class Step(Task[P, R]):
-    """A task whose arrows are those of the data.
+    """A task whose arrows are those of the data flow.
 
-    What it reads without an argument, such as a folder that another step has filled, is named by `wait_for`.
+    Inputs that are not arguments, such as a folder that another step has filled, are named by `wait_for`.
     """
 
     def __call__(self, *args: Any, wait_for: Iterable[Any] | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
@@ -44,12 +44,12 @@ class Step(Task[P, R]):
         return made
 
     def submit(self, *args: Any, wait_for: Iterable[Any] | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
-        """Have the flow's task runner run the step."""
+        """Run the step by the flow's task runner."""
         read, named = _named(args, kwargs, wait_for), {name: _hidden(each) for name, each in kwargs.items()}
         return super().submit(*map(_hidden, args), wait_for=_waited_for(read), **named)
 
     def map(self, *args: Any, wait_for: Iterable[Any] | None = None, **kwargs: Any) -> Any:
-        """Have the flow's task runner run the parts of the step; what is the same for all is `unmapped`."""
+        """Run the parts of the step by the flow's task runner; arguments that are the same for all are `unmapped`."""
         read, named = _named(args, kwargs, wait_for), {name: _same(each) for name, each in kwargs.items()}
         return super().map(*map(_same, args), wait_for=_waited_for(read), **named)
 
@@ -60,17 +60,17 @@ def _hidden(argument: Any) -> Any:
 
 
 def _same(argument: Any) -> Any:
-    """An argument of all parts, hidden; arguments that are mapped over come from the spec, and stay as they are."""
+    """Hide an argument that is the same for all parts; mapped arguments come from the spec, and stay unchanged."""
     return unmapped(_hidden(argument.unwrap())) if isinstance(argument, unmapped) else argument
 
 
 def _named(args: Iterable[Any], kwargs: Mapping[str, Any], wait_for: Iterable[Any] | None) -> list[Any]:
-    """Everything that a step reads and other steps may have made."""
+    """Return everything that a step reads and other steps may have made."""
     return list(_read(*args, *kwargs.values(), *(wait_for or ())))
 
 
 def _waited_for(read: list[Any]) -> list[Any]:
-    """What a step reads, as passed to the flow's task runner; a pool of processes accepts futures only."""
+    """Return what a step reads, in the form for the flow's task runner; a pool of processes accepts only futures."""
     flow = FlowRunContext.get()
     if flow is not None and isinstance(flow.task_runner, ProcessPoolTaskRunner):
         return [thing for thing in read if isinstance(thing, PrefectFuture)]
@@ -78,7 +78,7 @@ def _waited_for(read: list[Any]) -> list[Any]:
 
 
 def _read(*things: object) -> Iterator[Any]:
-    """The objects among some that may be the result of a step, or a part of one."""
+    """Yield the objects that may be the result of a step, or a part of one."""
     for thing in things:
         if isinstance(thing, PrefectFuture | State):
             yield thing

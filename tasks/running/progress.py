@@ -1,8 +1,7 @@
 """Progress of a release: its steps report it to watchers.
 
-The watchers belong to the context in which steps are called, and follow it into the threads that Prefect calls them in:
-two releases in one process are watched separately. The screen is in flows.progress, the stopping of steps in
-cancellation.
+The watchers belong to the context in which steps are called, and follow it into Prefect's threads, so two releases in
+one process are watched separately. flows.progress shows the progress, and cancellation stops steps.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from tasks.running.cancellation import running, stop_if_asked
 
 
 class Watcher(Protocol):
-    """An object that is notified; calls come from any thread, one at a time."""
+    """An object that is notified of progress; calls come from any thread, one at a time."""
 
     def started(self, step: str) -> None:
         """A step, or one part of a mapped step, begins."""
@@ -43,7 +42,7 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def announced(step: str, release: str) -> Iterator[None]:
-    """Notify the watchers that a step of a release begins, and how it ended.
+    """Notify the watchers that a step of a release begins, and how it ends.
 
     Raises:
         KeyboardInterrupt: the release was stopped; the step does not begin.
@@ -83,9 +82,9 @@ def part_begins(step: str) -> None:
 
 
 def part_ends(step: str, *, well: bool, amount: int = 0) -> None:
-    """Notify the watchers that a part of a step is over in another process, with the work done if all went well.
+    """Notify the watchers that a part of a step ended in another process, with the work done if it succeeded.
 
-    The progress of that process is not reported here before.
+    That process's progress is not reported here earlier.
     """
     with _telling:
         for watcher in _watchers.get():

@@ -1,4 +1,4 @@
-"""Draws the samples of tables that evaluations use, always the same samples from the same tables."""
+"""Draws samples of tables for evaluations, always the same samples from the same tables."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -14,18 +14,18 @@ _TRAINING_PARTS = ("seeds", "structure", "parameters", "shared")
 
 
 def training_parts(parts: Mapping[str, Reference]) -> list[Reference]:
-    """The parts whose records are used to make a release; a learner without a structure has no such part."""
+    """Return the parts whose records make a release; a learner without a structure has no structure part."""
     return [parts[name] for name in _TRAINING_PARTS if name in parts]
 
 
 def sample_codes(workspace: Workspace, step: str, tables: Sequence[Reference], size: int) -> Codes:
-    """Draw records of several tables, as if they were one, uniformly without replacement and in random order.
+    """Draw records of several tables, taken as one, uniformly without replacement and in random order.
 
     Args:
         workspace: the release.
-        step: the step that needs the sample; each has its own.
+        step: the step that needs the sample; each step has its own.
         tables: codes files of the release's domain.
-        size: records wanted; all records if there are fewer.
+        size: number of records requested; all are drawn if there are fewer.
 
     Returns:
         Codes, shape (at most size, m).

@@ -1,4 +1,4 @@
-"""Binds a plain function to a Prefect task: Prefect stores no result of it, and no failure of it quotes a record."""
+"""Binds a plain function to a Prefect task, such that Prefect stores no result, and no failure quotes a record."""
 
 import errno
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
 
-# What the operator can do about failures of the machine. None of these sentences depends on a record.
+# Remedies for failures of the machine. None of these sentences depends on a record.
 _REMEDIES = {
     errno.ENOSPC: DISK_FULL,
     errno.EDQUOT: DISK_FULL,
@@ -40,7 +40,7 @@ _amounts: dict[str, Callable[..., int]] = {}
 
 
 class StepFailed(DeniableError):
-    """A step met an error whose own message might quote a record; the message of this one does not."""
+    """A step met an error whose own message might quote a record; this error's message does not."""
 
 
 def as_task(
@@ -51,18 +51,19 @@ def as_task(
     amount: Callable[Concatenate[Workspace, P], int] | None = None,
     part: Callable[Concatenate[Workspace, P], str] | None = None,
 ) -> Task[Concatenate[Workspace, P], R]:
-    """Bind a step to a Prefect task of the same name, without stored results and without leaking errors.
+    """Bind a step to a Prefect task of the same name, without stored results and without errors that leak.
 
-    The result of the step in an earlier run of the same release is taken from the release's journal, not from a cache
-    of Prefect's: the journal is in the vault, and checks that what it names is still there.
+    The result of the step in an earlier run of the same release is taken from the release's journal, not from Prefect's
+    cache: the journal is in the vault, and checks that the files it names still exist.
 
-    An error that is not a `DeniableError` is written with its traceback into the vault and raised as `StepFailed`. No
-    error keeps its cause, its context or its traceback: all three lead back to confidential data.
+    An error that is not a `DeniableError` is written with its traceback to the vault, and raised as `StepFailed`. No
+    error keeps its cause, its context or its traceback, since all three lead to confidential data.
 
     Args:
         function: the step; its first argument is the workspace.
-        kept: whether its result is kept for a later run of the same release.
-        named: returns the name of the step from its arguments, if the function has several steps; else the function's.
+        kept: whether the result is kept for a later run of the same release.
+        named: returns the name of the step from the arguments, if the function serves several steps; by default the
+            function's name.
         amount: returns the amount of work from the arguments, in the unit in which the step advances.
         part: returns the part of the step from the arguments, if the step is mapped.
 
@@ -85,7 +86,7 @@ def as_task(
             except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
                 said = prefect_failure(error)
                 failure = PrefectDown(said) if said is not None else _redacted(error, step, workspace)
-            # Raised outside the handlers, or Python would attach the original as its context.
+            # Raised outside the handlers, because Python would attach the original as its context.
             failure.__cause__ = failure.__context__ = None
             raise failure.with_traceback(None)
 
@@ -96,7 +97,7 @@ def as_task(
     return Step(
         guarded,
         name=name,
-        # Prefect calls a function that takes `parameters` with them; its own type for that is a wider protocol.
+        # Prefect passes `parameters` to a function that accepts them; its own type for that is a wider protocol.
         task_run_name=cast("Callable[[], str]", title),
         persist_result=False,
         cache_policy=NO_CACHE,
@@ -104,12 +105,12 @@ def as_task(
 
 
 def _called(function: Callable[..., S], given: Mapping[str, Any]) -> S:
-    """Call a function with a step's arguments, unwrapping those that are hidden from Prefect (data_flow)."""
+    """Call a function with a step's arguments, after unwrapping those hidden from Prefect (data_flow)."""
     return function(**{name: each.unwrap() if isinstance(each, quote) else each for name, each in given.items()})
 
 
 def amount_of(step: str, arguments: Mapping[str, object]) -> int:
-    """Amount of work of a step, or of one part of it, by its arguments; 0 if it is not known."""
+    """Return the amount of work of a step, or of one part of it, from its arguments; 0 if unknown."""
     amount = _amounts.get(step)
     return _called(amount, arguments) if amount is not None else 0
 
@@ -136,13 +137,13 @@ def _do_once(
 
 
 def _redacted(error: Exception, step: str, workspace: Workspace) -> StepFailed:
-    """Keep the details in the vault and report only what is safe: a remedy if there is one, else the file."""
+    """Keep the details in the vault, and return only what is safe: a remedy if there is one, otherwise the file."""
     details = _keep(error, step, workspace)
     return StepFailed(f"step {step} failed: {_remedy(error, workspace) or details}")
 
 
 def _remedy(error: Exception, workspace: Workspace) -> str | None:
-    """What the operator can do about the error, if that is known."""
+    """Return what the operator can do about the error, if known."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _REMEDIES:
@@ -154,7 +155,7 @@ def _remedy(error: Exception, workspace: Workspace) -> str | None:
 
 
 def _keep(error: Exception, step: str, workspace: Workspace) -> str:
-    """Write the traceback into the vault and return where it is; a full disk has no room for it."""
+    """Write the traceback to the vault, unless the disk is full, and return a sentence on where it is."""
     try:
         keep_error(error, path := workspace.vault / "errors" / f"{step}.txt")
     except OSError:

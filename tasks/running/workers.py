@@ -1,6 +1,6 @@
-"""The workers that the steps of this flow are sent to, if it has any.
+"""The workers to which the steps of this flow are sent, if any.
 
-How the steps are sent is chosen where the flow is started.
+The starter of the flow chooses how the steps are sent.
 """
 
 from pathlib import Path
@@ -11,10 +11,10 @@ from prefect.context import FlowRunContext
 
 @runtime_checkable
 class Workers(Protocol):
-    """The processes, other than this one, that run the tasks of a flow."""
+    """Other processes that run the tasks of a flow."""
 
     def hands(self) -> int:
-        """How many tasks run at the same time."""
+        """Return how many tasks run at the same time."""
 
     def require_workers(self, state: Path) -> None:
         """Require the workers that this flow needs.
@@ -28,14 +28,14 @@ class Workers(Protocol):
 
 
 def workers() -> Workers | None:
-    """The workers of this flow; None if its tasks run in this process."""
+    """Return the workers of this flow; None if its tasks run in this process."""
     context = FlowRunContext.get()
     runner = context.task_runner if context is not None else None
     return runner if isinstance(runner, Workers) else None
 
 
 def require_workers(state: Path) -> None:
-    """Require the workers that a flow needs; a flow that runs in this process needs none.
+    """Require the workers that this flow needs; a flow that runs in this process needs none.
 
     Args:
         state: the state folder.

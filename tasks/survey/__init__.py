@@ -1,1 +1,1 @@
-"""Steps of a survey, from collected responses to the published folder; each is named by its verb."""
+"""Steps of a survey, from collected responses to the published folder; each is named after its verb."""

@@ -11,7 +11,7 @@ from deniable.local.survey import Survey
 
 
 def estimate_shares(survey: Survey, collected: Collected, level: Fraction) -> list[tuple[str, ...]]:
-    """The rows of the published estimates.
+    """Compute the rows of the published estimates.
 
     Args:
         survey: the survey.

@@ -23,7 +23,7 @@ def publish_survey(
     Args:
         state: the state folder.
         survey: the survey.
-        document: the text that it was read from.
+        document: the text from which it was read.
         collected: the responses.
         rows: the rows of the estimates.
         level: probability with which an interval covers.

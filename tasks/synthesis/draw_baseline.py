@@ -1,4 +1,4 @@
-"""Draw the marginal baseline of the papers: each attribute independently, from its own noisy counts."""
+"""Draw the marginal baseline of the papers: each attribute independently from its own noisy counts."""
 
 from functools import partial
 
@@ -18,14 +18,15 @@ MAX_RECORDS = 200_000
 def draw_baseline(workspace: Workspace, parameters: Reference) -> Reference | None:
     """Learn the marginals with the noise of the parameters, and draw records from their product.
 
-    The baseline is for comparison only: it never leaves the internal audience, so it is no part of the release's cost.
+    The baseline serves only for comparison and is never published, so it is not part of the release's cost.
 
     Args:
         workspace: the release.
         parameters: codes of the parameters part.
 
     Returns:
-        Codes of the baseline's records, internal; None if the learner has no counts whose noise they could share.
+        Codes of the baseline's records, internal; None if the learner has no counts whose noise the baseline could
+        share.
     """
     domain = workspace.spec.domain
     with recorded_step(workspace, "draw_baseline", inputs=[parameters]) as step:

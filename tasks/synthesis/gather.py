@@ -1,4 +1,4 @@
-"""Concatenate the records that the blocks released, in the order of the attempts, up to the number wanted."""
+"""Concatenate the records that the blocks released, in the order of the attempts, up to the number requested."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,14 +14,15 @@ from tasks.running.step import as_task
 
 
 def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference | None = None) -> Reference:
-    """Keep the first records that passed. All candidates were tested and are charged, whether they are kept or not.
+    """Keep the first records that passed. All candidates were tested and are charged, whether or not they are kept.
 
-    Seeds are drawn independently and uniformly, so the order of the attempts reveals nothing of the order of the data.
+    Seeds are drawn independently and uniformly, so the order of the attempts reveals nothing about the order of the
+    data.
 
     Args:
         workspace: the release.
-        blocks: what each block released, in order.
-        seeds: what the candidates were drawn from, with the charge that paid for them.
+        blocks: the records that each block released, in order.
+        seeds: the seeds of the candidates, with the charge that paid for them.
 
     Returns:
         Codes of the released records.
@@ -44,7 +45,8 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
             raise Refused(msg)
         with (
             workspace.writing("released.parquet", Audience.INTERNAL) as path,
-            # The published table has the same row groups, and those of the blocks reveal how many of each chunk passed.
+            # The published table has these row groups, whereas those of the blocks reveal how many of each chunk
+            # passed.
             CodesWriter(path, spec.domain, spec.chunk_rows) as writer,
         ):
             for codes in _first(blocks, workspace):
@@ -57,7 +59,7 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
 
 
 def _first(blocks: Sequence[Reference], workspace: Workspace) -> Iterator[Codes]:
-    """The released codes, chunk by chunk, until the wanted number is reached."""
+    """Yield the released codes, chunk by chunk, until the requested number is reached."""
     left = workspace.spec.synthesis.records
     for block in blocks:
         for codes in read_codes(block.path, workspace.spec.domain):

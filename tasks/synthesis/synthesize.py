@@ -1,4 +1,4 @@
-"""Draw the records of one block of chunks, by the guarantee that the spec names; each chunk has a stream of its own."""
+"""Draw the records of one block of chunks under the guarantee that the spec names; each chunk has its own stream."""
 
 from collections.abc import Iterator
 
@@ -16,30 +16,30 @@ from tasks.running.progress import advance
 from tasks.running.step import as_task
 
 CHUNKS_A_BLOCK = 4
-"""The least number of chunks in a block; the draws depend only on the chunks, not on how they are divided."""
+"""The smallest number of chunks in a block; the draws depend only on the chunks, not on their division into blocks."""
 
 MAX_BLOCKS = 64
-"""Each block is a task and a run of its own, which takes a fraction of a second however large the block is."""
+"""Each block is a separate task and run, which costs a fraction of a second regardless of the block's size."""
 
 
 def blocks(spec: ReleaseSpec) -> list[range]:
-    """Divide the chunks of a release into blocks, the unit that the flow maps over."""
+    """Divide the chunks of a release into blocks, the units over which the flow maps."""
     chunks = -(-spec.synthesis.attempts // spec.synthesis.chunk_candidates)
     size = max(CHUNKS_A_BLOCK, -(-chunks // MAX_BLOCKS))
     return [range(start, min(chunks, start + size)) for start in range(0, chunks, size)]
 
 
 def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> Reference:
-    """Draw all candidates of a block and keep what may be released.
+    """Draw all candidates of a block, and keep those that may be released.
 
     Args:
         workspace: the release.
-        model: the model, or the urns of a learner whose draws are charged.
+        model: the model, or the urns of a learner that charges its draws.
         seeds: what the sampler prepared from the seeds; None for a release without seeds.
         block: numbers of the chunks.
 
     Returns:
-        Codes of what may be released, restricted until all is decided.
+        Codes of the candidates that may be released, restricted until publication is decided.
     """
     spec = workspace.spec
     name = f"candidates-{block.start:06d}.parquet"
@@ -59,17 +59,17 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
 
 
 def _drawn(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> int:  # noqa: ARG001 - as the step is called
-    """Number of candidates in a block."""
+    """Return the number of candidates in a block."""
     return sum(_candidates(workspace.spec, chunk) for chunk in block)
 
 
 def _named(workspace: Workspace, model: Reference, seeds: Reference | None, block: range) -> str:  # noqa: ARG001 - as above
-    """Name of a block."""
+    """Return the name of a block."""
     return f"chunks {block.start}-{block.stop - 1}"
 
 
 def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
-    """The released codes of each chunk of the block."""
+    """Yield the released codes of each chunk of the block."""
     for chunk in block:
         candidates = _candidates(spec, chunk)
         yield draw(chunk, candidates)
@@ -77,18 +77,18 @@ def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
 
 
 def _candidates(spec: ReleaseSpec, chunk: int) -> int:
-    """Number of candidates in a chunk; the last one has the rest."""
+    """Return the number of candidates in a chunk; the last chunk has the remainder."""
     size = spec.synthesis.chunk_candidates
     return min(size, spec.synthesis.attempts - chunk * size)
 
 
 def _draw(workspace: Workspace, model: Reference, seeds: Reference | None) -> Draw:
-    """The function that draws a chunk, from the spec's sampler."""
+    """Return the function that draws a chunk, from the spec's sampler."""
     spec = workspace.spec
     prepared = None if seeds is None else read_shared(products_of(spec)[seeds.name], seeds)
     inputs = model.digest if seeds is None else f"{model.digest} {seeds.digest}"
     sampler = sampler_for(spec)
-    # Draws that were charged before have the version of what was charged.
+    # If the preparing step paid for the draws, they have that step's version.
     step = "synthesize" if sampler.prepare is None or not sampler.prepare.draws_later else sampler.prepare.name
     return sampler.open(read_drawn_from(spec.domain, model), prepared, opened_streams(workspace, step, inputs))
 

@@ -247,7 +247,7 @@ def _discovered(spec: Path, plan: "DiscoveryPlan", state: Path, *, anew: bool) -
 
 
 def _told(spec: "ReleaseSpec", plan: "DiscoveryPlan", found: "Discovered") -> Iterator[str]:
-    """Return sentences on the charge of a discovery and the reliability of its proposals."""
+    """Yield sentences on the charge of a discovery and the reliability of its proposals."""
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415 - as above
 
     cost = f"epsilon {rounded_up(plan.epsilon)}, delta {rounded_up(plan.delta)}"

@@ -378,7 +378,7 @@ def fits(spec: "ReleaseSpec", fit: "Fit") -> bool:
 
 
 def _limits(spec: "ReleaseSpec", fit: "Fit") -> Iterator[tuple[float, float, str]]:
-    """Return the shares of rows that the spec limits, with their limits and the entries that set them."""
+    """Yield the shares of rows that the spec limits, with their limits and the entries that set them."""
     if spec.max_invalid_share is not None:
         yield float(fit.share_invalid), float(spec.max_invalid_share), "max_invalid_share"
     if spec.max_dropped_share is not None:
@@ -386,7 +386,7 @@ def _limits(spec: "ReleaseSpec", fit: "Fit") -> Iterator[tuple[float, float, str
 
 
 def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
-    """Return lines on how a table fits its schema; internal.
+    """Yield lines on how a table fits its schema; internal.
 
     Args:
         spec: the spec.
@@ -416,7 +416,7 @@ def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
 
 
 def _table(found: dict[str, dict[str, int]], fit: "Fit") -> Iterator[str]:
-    """Return a line for each column that does not fit, with its findings."""
+    """Yield a line for each column that does not fit, with its findings."""
     kinds = list(dict.fromkeys(name for counts in found.values() for name in counts))
     usual = ["missing", "not a number", "out of domain", "out of range", "off grid"]
     heads = [name for name in usual if name in kinds]
