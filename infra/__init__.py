@@ -1,6 +1,6 @@
-"""Servers, stack and cluster that a release runs on; also the Dockerfile, the compose file and the requirements.
+"""The servers, the stack and the cluster on which a release runs; also Dockerfile, compose file and requirements.
 
-environment: the variables that Prefect and MLflow read when they are imported. garbage: how often Python collects it.
-compiled_ahead: compiles the kernels of a release while the project is installed.
-servers: those on the loopback, for one person. stack: those of an agency. cluster: Dask.
+environment: the variables that Prefect and MLflow read on import. garbage: the frequency of garbage collection.
+compiled_ahead: compiles the kernels of a release during installation. servers: servers on the loopback, for one person.
+stack: the servers of an agency. cluster: Dask.
 """

@@ -1,8 +1,8 @@
-"""Compiles the kernels of a release ahead, while the project is installed: `python -m infra.compiled_ahead SPEC`.
+"""Compiles the kernels of a release during installation: `python -m infra.compiled_ahead SPEC`.
 
-The steps that the spec plans are carried out on a few made-up rows, and what they make is evaluated as a release's is.
-What is compiled stays in numba's cache, beside the modules, so that the first release compiles nothing. No data are
-read, nothing is kept and nothing is charged. A release of another spec compiles what it needs besides.
+It carries out the steps that the spec plans on a few made-up rows, and evaluates the results like a release. The
+compiled kernels stay in numba's cache next to the modules, so that the first release compiles nothing. No data are
+read, nothing is kept and nothing is charged. A release of another spec compiles whatever else it needs.
 """
 
 import sys
@@ -30,11 +30,11 @@ from stores.tables.tables import read_codes, write_codes
 T = TypeVar("T", bound=Tally)
 
 ROWS = 4096
-"""Made-up rows; fewer would leave out what is done only if noise does not drown everything."""
+"""Number of made-up rows; with fewer, the noise would hide everything, and some kernels would not run."""
 
 
 class _Counter:
-    """Counts made-up rows, as codes files are read."""
+    """A counter of made-up rows, in the form of codes files."""
 
     def __init__(self, path: Path, domain: Domain) -> None:
         self._path, self._domain = path, domain
@@ -51,10 +51,10 @@ class _Counter:
 
 
 def compile_kernels(spec: ReleaseSpec) -> None:
-    """Carry out what a release of a spec computes, on made-up rows; kernels are compiled where numba has none kept.
+    """Carry out the computations of a spec's release on made-up rows; numba compiles kernels that are not in its cache.
 
     Args:
-        spec: the spec, whose source is not read.
+        spec: the spec; its source is not read.
     """
     domain = spec.domain
     streams = partial(ReleaseKey.generate().stream, step="compile", inputs="")
@@ -74,14 +74,14 @@ def compile_kernels(spec: ReleaseSpec) -> None:
 
 
 def _rows(domain: Domain) -> Codes:
-    """Rows in which every value occurs, and attributes depend on each other."""
+    """Return rows in which every value occurs, and attributes depend on each other."""
     number = np.arange(ROWS)
     columns = [number // (1 + i % 3) % attribute.cardinality for i, attribute in enumerate(domain.attributes)]
     return np.stack(columns, axis=1).astype(np.uint16)
 
 
 def _drawn(spec: ReleaseSpec, counter: _Counter, streams: Any) -> Codes:
-    """Learn as the spec plans, and draw a chunk of records."""
+    """Learn by the spec's plan, and draw a chunk of records."""
     made: dict[str, Any] = {}
     for step in planned_steps(spec):
         found = step.run(counter, {name: made[name] for name in step.reads}, streams)
@@ -98,7 +98,7 @@ def _drawn(spec: ReleaseSpec, counter: _Counter, streams: Any) -> Codes:
 
 
 def _evaluate(tables: Sequence[Path], domain: Domain, streams: Any) -> None:
-    """Count and compare samples of two tables."""
+    """Count samples of two tables, and compare them."""
     words = streams(mechanism="sample records", parameters={})
     real, released = (sample_rows(read_codes(table, domain), words, ROWS // 4) for table in tables)
     for marginals in compared_marginals(domain.cardinalities).values():

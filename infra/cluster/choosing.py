@@ -1,4 +1,4 @@
-"""Which cluster a flow is sent to, if any: DENIABLE_DASK names it, in a shell or in a deployment's job variables."""
+"""Chooses the cluster for a flow, if any: DENIABLE_DASK names it, in a shell or in a deployment's job variables."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 def cluster_runner(state: Path) -> "TaskRunner[Any] | None":
-    """The task runner for the cluster that the environment names; None if it names none.
+    """Return the task runner for the cluster that the environment names; None if it names none.
 
     Args:
         state: the state folder.
@@ -39,7 +39,7 @@ def cluster_runner(state: Path) -> "TaskRunner[Any] | None":
 
 
 def on_its_cluster(flow: Flow[P, R]) -> Flow[P, R]:
-    """The flow of a deployment, sent to the cluster that the environment names, if it names one."""
+    """Return the flow of a deployment, to be sent to the cluster that the environment names, if any."""
     address = os.environ.get(CLUSTER_VARIABLE)
     return flow.with_options(task_runner=_runner(checked_address(address), state_folder())) if address else flow
 

@@ -1,4 +1,4 @@
-"""Checks workers that join a cluster later, before they work; one that sees other files or runs other code leaves."""
+"""Checks workers that join a cluster later, before they work; a worker with other files or other code leaves."""
 
 # Dask's functions have no annotations
 # mypy: disallow-untyped-calls=False
@@ -17,15 +17,15 @@ from stores.vault.lease import has_died
 
 @dataclass(frozen=True)
 class Asked:
-    """What a worker must see and run while a flow is under way.
+    """The requirements on a worker while a flow is under way.
 
     Attributes:
         state: the state folder.
-        marker: name of a file in it that only this flow knows.
+        marker: name of a file in the state folder, known only to this flow.
         servers: addresses that should answer.
-        expected: what the flow's own process found.
-        elsewhere: what is wrong with any worker on another machine, if anything.
-        sign: name of the flow's sign of life, under which the scheduler knows of the request too.
+        expected: the findings of the flow's own process.
+        elsewhere: the fault of any worker on another machine, if any.
+        sign: name of the flow's sign of life, which also identifies the request to the scheduler.
     """
 
     state: Path
@@ -37,11 +37,11 @@ class Asked:
 
     @property
     def key(self) -> list[str]:
-        """Key under which the scheduler notes whether the request still stands."""
+        """The scheduler's key for whether the request still stands."""
         return ["asked", self.sign]
 
     def wrong_here(self) -> str:
-        """What is wrong with this process; empty if all is well, or if the flow's process has died."""
+        """Return the fault of this process; empty if there is none, or if the flow's process has died."""
         found = describe_worker(self.state, self.marker, self.servers)
         wrong = complaint(found, self.expected, marked=bool(found["writes"]))
         if not wrong and found["machine"] != self.expected["machine"]:
@@ -50,10 +50,10 @@ class Asked:
 
 
 class AdmitWorkers(WorkerPlugin):
-    """Checks a worker as it joins, before it takes any work; one that does not fit leaves, and is not restarted.
+    """A check of a worker as it joins, before it takes any work; a worker that fails leaves, and is not restarted.
 
     Args:
-        asked: what it must see and run.
+        asked: the requirements.
     """
 
     def __init__(self, asked: Asked) -> None:
@@ -61,7 +61,7 @@ class AdmitWorkers(WorkerPlugin):
         self._leaving: asyncio.Task[str | None] | None = None
 
     async def setup(self, worker: Worker) -> None:
-        """Run the checks; Dask gives a worker no task before they are done.
+        """Run the checks; Dask gives a worker no task until they are done.
 
         A flow may end meanwhile and remove its marker, so the scheduler is queried last.
         """

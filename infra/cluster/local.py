@@ -1,4 +1,4 @@
-"""Starts and stops a scheduler and workers on this machine's loopback; workers that end are restarted."""
+"""Starts and stops a scheduler and workers on this machine's loopback; workers that exit are restarted."""
 
 # Dask's functions have no annotations
 # mypy: disallow-untyped-calls=False
@@ -22,7 +22,7 @@ _PATIENCE_S = 5
 
 
 def start(cluster: Cluster, workers: int) -> str:
-    """Start a scheduler and workers, and wait until all are up; what this starts is stopped if something fails.
+    """Start a scheduler and workers, and wait until all are up; if one fails, stop all that were started.
 
     A running cluster may be working on a release, and is left alone.
 
@@ -34,8 +34,8 @@ def start(cluster: Cluster, workers: int) -> str:
         The scheduler's address.
 
     Raises:
-        Refused: there is a cluster already.
-        DeniableError: they do not start.
+        Refused: there is already a cluster.
+        DeniableError: a process does not start.
     """
     if all(running(cluster.part("run"), name) is not None for name in _NAMES):
         raise Refused(
@@ -61,13 +61,13 @@ def start(cluster: Cluster, workers: int) -> str:
 
 
 def stop(cluster: Cluster) -> bool:
-    """Stop what was started.
+    """Stop the cluster.
 
     Returns:
         Whether anything was running.
 
     Raises:
-        DaemonFailed: it belongs to another user.
+        DaemonFailed: the process belongs to another user.
     """
     run = cluster.part("run")
     stopped = [stop_daemon(run, name, signal.SIGTERM) for name in reversed(_NAMES)]
@@ -91,7 +91,7 @@ def _listens(port: int) -> bool:
 
 
 def _has(cluster: Cluster, address: str, workers: int) -> bool:
-    """Whether the scheduler knows all workers."""
+    """Whether all workers have reported to the scheduler."""
     try:
         with Client(address, security=security(cluster.state), timeout=_PATIENCE_S, set_as_default=False) as client:
             return len(client.nthreads()) == workers

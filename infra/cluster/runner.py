@@ -1,7 +1,7 @@
 """Sends the tasks of a flow to the workers of a Dask cluster, after checking each of them.
 
-Only a task's arguments are sent: the workspace and references, no record, no key. A failure of the cluster is reported
-in one sentence.
+Only a task's arguments are sent: the workspace and references, but no records and no keys. A failure of the cluster is
+reported in one sentence.
 """
 
 # Dask's functions have no annotations
@@ -42,16 +42,16 @@ class ClusterFailed(DeniableError):
 
 
 class ClusterFuture(PrefectDaskFuture[Any]):
-    """The result of a task on a worker; its loss by the cluster is reported in one sentence.
+    """The result of a task on a worker; if the cluster loses it, the error is one sentence.
 
-    Watchers are notified of its end when the flow collects the result: to Dask a failed task has ended well, because it
-    returns a state of Prefect's that holds the failure, and fetching that in a callback of Dask's would disturb others.
-    The watchers are known where the task is sent, and not in Dask's own threads.
+    Watchers are notified when the flow collects the result. Dask considers a failed task successful, because the task
+    returns a Prefect state that contains the failure, and fetching that state in one of Dask's callbacks would disturb
+    other tasks. The watchers are known where the task is sent, but not in Dask's own threads.
 
     Args:
         sent: the task that was sent.
-        step: name of the step that this is a part of.
-        amount: of work that the part does.
+        step: name of the step to which the task belongs.
+        amount: amount of work of the part.
     """
 
     def __init__(self, sent: PrefectDaskFuture[Any], step: str, amount: int) -> None:
@@ -65,10 +65,10 @@ class ClusterFuture(PrefectDaskFuture[Any]):
         self._tell()
 
     def result(self, timeout: float | None = None, raise_on_failure: bool = True) -> Any:  # noqa: FBT001, FBT002
-        """The worker's result.
+        """Return the worker's result.
 
         Raises:
-            ClusterFailed: the cluster lost it.
+            ClusterFailed: the cluster lost the result.
         """
         try:
             given = super().result(timeout, raise_on_failure)
@@ -91,17 +91,17 @@ class ClusterFuture(PrefectDaskFuture[Any]):
         raise failed
 
     def _tell(self) -> None:
-        """Notify the watchers how it ended, once that is known."""
+        """Notify the watchers of the outcome, once it is known."""
         if self._final_state is not None:
             self._ended(well=self._final_state.is_completed())
 
     def _lost(self, future: "Future[Any]") -> None:
-        """Notify the watchers that it ended, if there will be no result."""
+        """Notify the watchers that the task ended without a result."""
         if future.status != "finished":
             self._ended(well=False)
 
     def _ended(self, *, well: bool) -> None:
-        with suppress(IndexError):  # it was reported before
+        with suppress(IndexError):  # the end was already reported
             self._context.run(part_ends, self._step, well=well, amount=self._untold.pop())
 
 
@@ -109,7 +109,7 @@ class ClusterRunner(DaskTaskRunner):
     """Runs tasks on the workers of a cluster.
 
     Args:
-        address: of its scheduler.
+        address: address of the scheduler.
         state: the state folder.
     """
 
@@ -118,13 +118,13 @@ class ClusterRunner(DaskTaskRunner):
         self._place, self._state = address, state
 
     def __enter__(self) -> Self:
-        """Begin; from now on, stopping steps stops those on the workers too."""
+        """Begin; from now on, stopping steps also stops those on the workers."""
         super().__enter__()
         self._exit_stack.enter_context(stopping_too(self))
         return self
 
     def duplicate(self) -> "ClusterRunner":
-        """Another runner for the same cluster."""
+        """Return another runner for the same cluster."""
         return ClusterRunner(self._place, self._state)
 
     def submit(  # type: ignore[override] # none of its overloads is for coroutines
@@ -136,7 +136,7 @@ class ClusterRunner(DaskTaskRunner):
     ) -> ClusterFuture:
         """Send a task to a worker."""
         if wait_for:
-            # Which step made what is known here, and not on the worker.
+            # The maker of each object is known here, but not on the worker.
             dependencies = {**(dependencies or {}), "wait_for": set(collect_task_run_inputs_sync(wait_for))}
             wait_for = [_shown(each) for each in wait_for]
         parameters = {name: _shown(each) for name, each in parameters.items()}
@@ -146,19 +146,19 @@ class ClusterRunner(DaskTaskRunner):
         return ClusterFuture(sent, task.name, amount_of(task.name, parameters))
 
     def hands(self) -> int:
-        """Number of tasks that run at the same time: the threads of all workers."""
+        """Return the number of tasks that run at the same time: the threads of all workers."""
         with _answering(self._place):
             threads = cast("dict[str, int]", self.client.nthreads())
         return sum(threads.values())
 
     def allow(self, release: str) -> None:
-        """Let steps of a release begin on the workers, even if an earlier run of it was stopped."""
+        """Allow steps of a release to begin on the workers, even if an earlier run of it was stopped."""
         if self._runs:
             with _answering(self._place):
                 self.client.run(allow_steps, release)
 
     def stop(self, release: str, patience_s: float) -> None:
-        """Let no further step of a release begin on the workers, and wait for those that run."""
+        """Prevent further steps of a release on the workers, and wait for those that are running."""
         if self._runs:
             with suppress(OSError):
                 self.client.run(stop_parts, release, patience_s, on_error="ignore")
@@ -169,12 +169,12 @@ class ClusterRunner(DaskTaskRunner):
         return self._client is not None and self._client.status == "running"
 
     def require_workers(self, state: Path) -> None:
-        """Check every worker.
+        """Require that every worker passes the checks.
 
         Raises:
-            Refused: the cluster does not answer, has no workers, or has some that see other files or run other code.
+            Refused: the cluster does not answer, has no workers, or has workers with other files or other code.
         """
-        # Some errors in certificates are not OSErrors.
+        # Some certificate errors are not OSErrors.
         with _answering(self._place, RuntimeError, TypeError, ValueError):
             client = self.client
         with _answering(self._place):
@@ -195,7 +195,7 @@ class ClusterRunner(DaskTaskRunner):
         self._exit_stack.enter_context(self._looking_at_newcomers(asked))
 
     def _look(self, asked: Asked) -> None:
-        """Check every worker, and refuse the cluster if one does not fit."""
+        """Check every worker, and refuse the cluster if one fails."""
         state, here = asked.state, asked.expected
         with _answering(self._place):
             found = self.client.run(describe_worker, state, asked.marker, asked.servers, on_error="return")
@@ -211,7 +211,7 @@ class ClusterRunner(DaskTaskRunner):
 
     @contextmanager
     def _looking_at_newcomers(self, asked: Asked) -> Iterator[None]:
-        """Check workers that join later too, until the flow ends.
+        """Also check workers that join later, until the flow ends.
 
         If the scheduler cannot be notified of the end, the sign of life shows that the flow's process has died.
         """
@@ -230,12 +230,12 @@ class ClusterRunner(DaskTaskRunner):
 
 
 def _shown(argument: Any) -> Any:
-    """An argument without its wrapper, which hides it from Prefect, and which Dask would turn into a plain tuple."""
+    """Return an argument without the wrapper that hides it from Prefect, which Dask would turn into a tuple."""
     return argument.unwrap() if isinstance(argument, BaseAnnotation) else argument
 
 
 def security(state: Path) -> Security:
-    """The certificates of the cluster's processes: those in Dask's configuration, else this state folder's."""
+    """Return the certificates of the cluster's processes, from Dask's configuration or else from this state folder."""
     own = Cluster(state)
     if configured_trust() or not own.has_certificate:
         return Security()
@@ -245,7 +245,7 @@ def security(state: Path) -> Security:
 
 @contextmanager
 def _answering(address: str, *others: type[Exception]) -> Iterator[None]:
-    """Report in one sentence that a cluster does not answer, on system errors and some others."""
+    """Turn system errors and some others into one sentence: that the cluster does not answer."""
     failures: tuple[type[Exception], ...] = (OSError, *others)
     try:
         yield
@@ -261,7 +261,7 @@ def _answering(address: str, *others: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def _marker(state: Path) -> Iterator[str]:
-    """A file in the state folder that only this run knows; workers write theirs beside it, and all are removed."""
+    """Make a file in the state folder that only this run knows; workers write theirs next to it; all are removed."""
     folder, name = Cluster(state).part("probes"), f"probe-{new_secret().hex()[:16]}"
     place = folder / name
     place.touch(mode=PRIVATE_FILE)
@@ -274,7 +274,7 @@ def _marker(state: Path) -> Iterator[str]:
 
 
 def _servers(state: Path) -> tuple[str, ...]:
-    """Addresses that workers query: Prefect's, and MLflow's if it is a server."""
+    """Return the addresses that workers query: Prefect's, and MLflow's if it is a server."""
     from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - read as late as possible
 
     tracking = tracking_uri(state)
@@ -287,7 +287,7 @@ def _servers(state: Path) -> tuple[str, ...]:
 
 
 def _wrong_with_servers(state: Path, servers: tuple[str, ...]) -> str:
-    """What is wrong with a worker on another machine: databases in files are for one machine."""
+    """Return the fault of any worker on another machine: databases in files serve one machine only."""
     if not tracking_uri(state).startswith("http"):
         return "is on another machine, which cannot write MLflow's file; name a server by DENIABLE_MLFLOW_TRACKING_URI"
     if not servers or any(is_loopback(server) for server in servers):

@@ -4,8 +4,8 @@
     cluster/work/      the workers' temporary files
     cluster/run/ logs/ process ids and logs
 
-Anyone who reaches a scheduler can have its workers run any code, as their user. So the processes of one machine trust
-only those with the key in the state folder, and processes on several machines need certificates of the agency's own,
+Anyone who reaches a scheduler can make its workers run any code as their user. So the processes of one machine trust
+only processes with the key in the state folder, and processes on several machines need the agency's own certificates,
 which Dask's configuration names.
 """
 
@@ -28,7 +28,7 @@ _TLS = "DASK_DISTRIBUTED__COMM__TLS__"
 _ROLES = ("CLIENT", "SCHEDULER", "WORKER")
 _SCHEMES = ("tcp", "tls")
 
-# No pages for browsers, and no requests to the outside.
+# No pages for browsers, and no requests to other servers.
 _QUIET = {
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
     "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
@@ -50,7 +50,7 @@ class Cluster:
     state: Path
 
     def part(self, name: str) -> Path:
-        """A folder of the cluster, which only its owner may enter."""
+        """Make and return a folder of the cluster, which only its owner may enter."""
         make_private_folder(self.state / "cluster")
         return make_private_folder(self.state / "cluster" / name)
 
@@ -61,7 +61,7 @@ class Cluster:
 
     @property
     def has_certificate(self) -> bool:
-        """Whether they were made."""
+        """Whether certificate and key were made."""
         return (self.tls / "key.pem").exists()
 
     def make_certificate(self) -> None:
@@ -75,7 +75,7 @@ class Cluster:
             (folder / name).write_text(text, encoding="ascii")
 
     def own_trust(self) -> dict[str, str]:
-        """Variables by which Dask uses this state folder's own certificate."""
+        """Return variables that make Dask use this state folder's own certificate."""
         said = {
             f"{_TLS}CA_FILE": str(self.tls / "certificate.pem"),
             "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true",
@@ -88,10 +88,10 @@ class Cluster:
         return said
 
     def environment(self, *, own: bool) -> dict[str, str]:
-        """The environment of a process of the cluster.
+        """Return the environment of a process of the cluster.
 
         Args:
-            own: whether it uses this state folder's own certificate, and not the one in Dask's configuration.
+            own: whether it uses this state folder's own certificate rather than the one in Dask's configuration.
         """
         return {
             **os.environ,
@@ -101,12 +101,12 @@ class Cluster:
         }
 
     def scheduler(self, host: str, port: int) -> list[str]:
-        """Python's arguments for a scheduler."""
+        """Return Python's arguments for a scheduler."""
         where = ("--host", host, "--port", str(port), "--protocol", "tls")
         return ["-m", "distributed.cli.dask_scheduler", *where, *_NO_PAGES]
 
     def worker(self, address: str, processes: int, host: str | None = None) -> list[str]:
-        """Python's arguments for workers: processes of one thread each, which are restarted when they end."""
+        """Return Python's arguments for workers: processes of one thread each, which are restarted when they exit."""
         return [
             *("-m", "distributed.cli.dask_worker", address),
             *("--nworkers", str(processes), "--nthreads", "1", "--nanny", "--memory-limit", "0"),
@@ -117,7 +117,7 @@ class Cluster:
 
 
 def configured_trust() -> bool:
-    """Whether Dask's own configuration names certificates by which processes recognise each other."""
+    """Whether Dask's own configuration names certificates by which processes authenticate each other."""
     import dask  # noqa: PLC0415 - installed with a cluster
     import distributed  # noqa: F401, PLC0415 - sets the configuration's defaults
 
@@ -125,10 +125,10 @@ def configured_trust() -> bool:
 
 
 def checked_address(address: str) -> str:
-    """The address of a scheduler, if it is one.
+    """Return the address of a scheduler after checking its form.
 
     Raises:
-        InvalidInput: it is not valid.
+        InvalidInput: the address is not valid.
     """
     try:
         parts = urlsplit(address)
@@ -146,5 +146,5 @@ def checked_address(address: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address can be reached from this machine only."""
+    """Whether an address can be reached only from this machine."""
     return is_loopback_host(urlsplit(address).hostname or "")

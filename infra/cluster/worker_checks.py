@@ -16,11 +16,11 @@ _MACHINE = Path("/proc/sys/kernel/random/boot_id")
 
 
 def describe_worker(state: Path, marker: str, servers: tuple[str, ...]) -> dict[str, str]:
-    """Describe what this process runs, and whether it has the state folder.
+    """Describe this process's code, and whether it sees the state folder.
 
     Args:
         state: the state folder.
-        marker: name of a file in it, beside which another one is written.
+        marker: name of a file in the state folder, next to which another one is written.
         servers: addresses that should answer.
 
     Returns:
@@ -38,7 +38,7 @@ def describe_worker(state: Path, marker: str, servers: tuple[str, ...]) -> dict[
 
 
 def machine() -> str:
-    """A digest that identifies this machine until it is rebooted."""
+    """Return a digest that identifies this machine until its next reboot."""
     return sha256(_read(_MACHINE).encode()).hexdigest()
 
 
@@ -50,7 +50,7 @@ def _read(path: Path) -> str:
 
 
 def _written(state: Path, marker: str) -> str:
-    """Write a file for this process beside the marker."""
+    """Write a file for this process next to the marker."""
     name = f"{marker}.{sha256(f'{machine()} {os.getpid()}'.encode()).hexdigest()[:16]}"
     try:
         (state / name).touch(mode=0o600)
@@ -70,12 +70,12 @@ def _answers(server: str) -> bool:
 
 
 def complaint(found: Mapping[str, str], expected: Mapping[str, str], *, marked: bool) -> str:
-    """What is wrong with a worker; empty if all is well.
+    """Return the fault of a worker; empty if there is none.
 
     Args:
-        found: what it found.
-        expected: what this process found.
-        marked: whether its own mark is in the state folder.
+        found: the worker's findings.
+        expected: this process's findings.
+        marked: whether the worker's own mark is in the state folder.
     """
     if found["code"] != expected["code"]:
         return "runs other code; install the same version of the project there"

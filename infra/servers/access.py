@@ -1,12 +1,12 @@
-"""Controls access to our servers: only under their own names, not from other pages, and with the password.
+"""Controls access to our servers: only under their own names, not from other origins' pages, and with the password.
 
-A user of the machine has a browser, and any page in it can send requests to the loopback, to which the browser adds the
-password that it remembers. So a request is refused if it came under a name other than the server's (a page's own name
-that was made to point here: DNS rebinding), or if the browser marks it as sent by another origin, whatever it requests:
-by `Origin`, or without that by `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers). Another port of the same machine
-is another origin: it may be another user's. Programs other than browsers send neither header.
+Any page in a browser on this machine can send requests to the loopback, to which the browser adds the password that it
+remembers. So a request is refused if it uses a name other than the server's (DNS rebinding: a page's own name that was
+made to point here), or if the browser marks it as sent by another origin, whatever it requests: by `Origin`, or without
+that by `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers). Another port of the same machine is another origin,
+which may belong to another user. Programs other than browsers send neither header.
 
-What Prefect and MLflow check themselves is not repeated here: Prefect's password, and MLflow's users.
+Prefect's password and MLflow's users are checked by Prefect and MLflow themselves.
 """
 
 import base64
@@ -34,8 +34,8 @@ OWN_NAMES = ("127.0.0.1", "localhost")
 _ASKED = ("http", "websocket")
 _READING = ("GET", "HEAD")
 _ELSEWHERE = ("cross-site", "same-site")
-# Pages cannot be framed or embedded by other pages, and neither fetch from nor send to other servers. Their own scripts
-# are not restricted further: MLflow and Prefect have many, and make some while a page runs.
+# Other pages cannot frame or embed these pages, which neither fetch from nor send to other servers. Their own scripts
+# are not # restricted further: MLflow and Prefect have many, and generate some while a page runs.
 _POLICY = {
     "default-src": "'self'",
     "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
@@ -50,7 +50,7 @@ _POLICY = {
     "form-action": "'self'",
     "frame-ancestors": "'self'",
 }
-# The pages that document an API fetch their scripts from elsewhere.
+# The pages that document an API fetch their scripts from other servers.
 _ASKING_ELSEWHERE = re.compile(r"(/api)?/(docs|redoc)(/.*)?")
 _SHOWN = {
     "Content-Security-Policy": "; ".join(f"{what} {whence}" for what, whence in _POLICY.items()),
@@ -61,12 +61,12 @@ _SHOWN = {
 
 
 def behind_door(server: ASGIApp, names: Sequence[str] = OWN_NAMES, credentials: str | None = None) -> ASGIApp:
-    """A server behind access control.
+    """Return a server behind access control.
 
     Args:
         server: the server.
-        names: of the machine, as they occur in addresses of the server, without the port.
-        credentials: user and password that it requires, as USER:PASSWORD; None if the server has users itself.
+        names: names of the machine in addresses of the server, without the port.
+        credentials: the required user and password, as USER:PASSWORD; None if the server has its own users.
     """
     if credentials is not None:
         server = AuthenticationMiddleware(server, backend=_Password(credentials), on_error=_ask_for_password)
@@ -74,7 +74,7 @@ def behind_door(server: ASGIApp, names: Sequence[str] = OWN_NAMES, credentials: 
 
 
 class _OwnPages:
-    """Refuses requests from pages of another origin, and lets none of them embed this server's pages."""
+    """Middleware that refuses requests from pages of another origin, and prevents them from embedding this server."""
 
     def __init__(self, server: ASGIApp) -> None:
         self._server = server
@@ -95,13 +95,13 @@ class _OwnPages:
 
 
 def comes_from_own_page(headers: Headers, method: str) -> bool:
-    """Whether a request comes from a page of the server itself, from an address bar, or from no browser.
+    """Whether a request comes from a page of the server itself, from an address bar, or not from a browser.
 
-    A link from elsewhere to one of our pages is allowed: the page opens, and the author of the link sees nothing of it.
+    A link on another page to one of our pages is allowed: the page opens, and the author of the link cannot see it.
 
     Args:
-        headers: of the request, whose host is known to be the server's own.
-        method: of the request.
+        headers: headers of the request, whose host is known to be the server's own.
+        method: method of the request.
     """
     if any(_host_of(origin) != headers.get("host") for origin in headers.getlist("origin")):
         return False
@@ -112,7 +112,7 @@ def comes_from_own_page(headers: Headers, method: str) -> bool:
 
 
 def _host_of(origin: str) -> str:
-    """Host and port of an origin; empty if it has none, as for a file or a sandboxed frame."""
+    """Return the host and port of an origin; empty if it has none, as for a file or a sandboxed frame."""
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -129,7 +129,7 @@ def _with_headers(send: Send) -> Send:
 
 
 class _Password(AuthenticationBackend):
-    """Accepts one user and one password; the health of the server can be queried without."""
+    """Middleware that requires one user and one password; the health of the server can be queried without them."""
 
     def __init__(self, credentials: str) -> None:
         self._user = credentials.partition(":")[0]

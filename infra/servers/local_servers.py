@@ -1,7 +1,7 @@
-"""The servers that a release or a reader of pages needs, on this machine's loopback: Prefect's API and MLflow's pages.
+"""The servers for a release or a reader of pages, on this machine's loopback: Prefect's API and MLflow's pages.
 
-Each start has a new password, which only the processes that need it know, and no file: a password that leaked, for
-instance from a browser that remembered it, is useless once the server is gone.
+Each start has a new password, known only to the processes that need it and not stored in any file. A leaked password,
+for instance from a browser that remembered it, is useless once the server has stopped.
 """
 
 import atexit
@@ -23,7 +23,7 @@ from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from stores.keys.prefect_encryption import encryption_key
 
 CREDENTIALS_VARIABLE = "DENIABLE_PAGES_CREDENTIALS"
-"""Credentials for MLflow's pages, as USER:PASSWORD; not an argument, which every user of the machine can read."""
+"""Credentials for MLflow's pages, as USER:PASSWORD; not an argument, because every user can read arguments."""
 
 LOOPBACK = "127.0.0.1"
 _USER = "deniable"
@@ -38,13 +38,13 @@ class ServerFailed(DeniableError):
 
 
 class Server:
-    """A server process of our own; it ends with this process at the latest.
+    """A server process that ends with this process at the latest.
 
     Args:
         name: its name in messages.
         command: the command that starts it; the descriptor of its socket is added.
         listening: the socket, which this process closes.
-        health: path that answers once it is up.
+        health: path that answers once the server is up.
         log: file for its output.
         credentials: user and password that it requires, as USER:PASSWORD.
         environment: its variables in addition to this process's own.
@@ -82,7 +82,7 @@ class Server:
         """Wait until the server answers.
 
         Raises:
-            ServerFailed: it ended, or did not answer in time.
+            ServerFailed: the server ended, or did not answer in time.
         """
         give_up = time.monotonic() + _PATIENCE_S
         while self._process.poll() is None and time.monotonic() < give_up:
@@ -96,7 +96,7 @@ class Server:
         raise ServerFailed(msg)
 
     def stop(self) -> None:
-        """End the server and the processes that it started."""
+        """Stop the server and the processes that it started."""
         atexit.unregister(self.stop)
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
@@ -112,16 +112,16 @@ class Server:
 def start_prefect(
     state: Path, port: int | None = None, *, credentials: str | None = None, pages: bool = False
 ) -> Server:
-    """Start Prefect's API, and its pages if wanted, on the database in the state folder.
+    """Start Prefect's API, and its pages if requested, on the database in the state folder.
 
     Args:
         state: the state folder.
         port: port to listen on, if it is free; by default any.
         credentials: user and password that it requires, as USER:PASSWORD; by default new ones.
-        pages: whether its pages are wanted.
+        pages: whether to serve its pages.
 
     Raises:
-        InvalidInput: the key that Prefect encrypts secret blocks with cannot be read or made.
+        InvalidInput: the key with which Prefect encrypts secret blocks cannot be read or made.
     """
     encrypted_with = os.environ.get("PREFECT_SERVER_ENCRYPTION_KEY") or encryption_key(state)
     listening, credentials = listen(port or 0), credentials or new_credentials()
@@ -129,7 +129,7 @@ def start_prefect(
         "PREFECT__SERVER_FINAL": "1",
         "PREFECT__SERVER_WEBSERVER_ONLY" if pages else "PREFECT__SERVER_EPHEMERAL": "1",
         "PREFECT_UI_ENABLED": "1" if pages else "0",
-        # What automations wait for; they are of deployments, which only a stack has.
+        # The services that automations need; automations concern deployments, which only a stack has.
         "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
         **guarded_prefect(credentials, encrypted_with, f"http://{LOOPBACK}:{listening.getsockname()[1]}"),
     }
@@ -145,27 +145,27 @@ def start_prefect(
 
 
 def guarded_prefect(credentials: str, encrypted_with: str, address: str) -> dict[str, str]:
-    """Settings that protect a Prefect server, in addition to the access control of infra.servers.access.
+    """Return settings that protect a Prefect server, in addition to the access control of infra.servers.access.
 
     Args:
         credentials: user and password that it requires, as USER:PASSWORD.
-        encrypted_with: key for its secret blocks; without it, Prefect keeps one beside the blocks, in its database.
-        address: of its pages.
+        encrypted_with: key for its secret blocks; without one, Prefect keeps a key next to the blocks in its database.
+        address: address of its pages.
     """
     return {
         "PREFECT_SERVER_API_AUTH_STRING": credentials,
         "PREFECT_SERVER_ENCRYPTION_KEY": encrypted_with,
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": address,
-        # On the origin of its pages, under whichever name they were requested.
+        # The origin of its pages, under whichever name they were requested.
         "PREFECT_SERVER_UI_API_URL": "/api",
         **PAGES_THAT_ASK_NOBODY_ELSE,
     }
 
 
 def own_prefect(state: Path) -> Server | None:
-    """Start a Prefect server for this process and its children, unless the environment names one already.
+    """Start a Prefect server for this process and its children, unless the environment already names one.
 
-    It is not waited for: on import, Prefect only needs its address and its password.
+    This does not wait for the server: on import, Prefect needs only its address and its password.
     """
     if "PREFECT_API_URL" in os.environ:
         return None
@@ -183,7 +183,7 @@ def start_mlflow(state: Path, port: int | None = None, *, credentials: str | Non
         credentials: user and password that it requires, as USER:PASSWORD; by default new ones.
 
     Raises:
-        ServerFailed: the records are kept by a server elsewhere, which has pages of its own.
+        ServerFailed: a server elsewhere keeps the records, and has its own pages.
     """
     store = os.environ["MLFLOW_TRACKING_URI"]
     if store.startswith("http"):
@@ -192,7 +192,7 @@ def start_mlflow(state: Path, port: int | None = None, *, credentials: str | Non
     credentials = credentials or new_credentials()
     return Server(
         "the MLflow server",
-        # Not the address of the store, which may hold a password: every user of the machine can read arguments.
+        # Not the address of the store, which may contain a password: every user of the machine can read arguments.
         [sys.executable, "-m", "infra.servers.mlflow_server", str(state / "mlflow" / "artifacts")],
         listening=listen(port or 0),
         health="/health",
@@ -203,12 +203,12 @@ def start_mlflow(state: Path, port: int | None = None, *, credentials: str | Non
 
 
 def new_credentials() -> str:
-    """A user and a new password, as USER:PASSWORD."""
+    """Return a user and a new password, as USER:PASSWORD."""
     return f"{_USER}:{new_secret().hex()[:_DIGITS]}"
 
 
 def listen(wanted: int = 0, host: str = LOOPBACK) -> socket.socket:
-    """Listen on a port of an address: the wanted one if it is free, else any; a server will answer there later.
+    """Listen on a port of an address: the requested one if it is free, otherwise any; a server will answer there later.
 
     Raises:
         ServerFailed: no port is free.
@@ -223,7 +223,7 @@ def listen(wanted: int = 0, host: str = LOOPBACK) -> socket.socket:
 
 
 def free_port(wanted: int = 0) -> int:
-    """A free port of the loopback: the wanted one if it is free, else any."""
+    """Return a free port of the loopback: the requested one if it is free, otherwise any."""
     with listen(wanted) as probe:
         bound: int = probe.getsockname()[1]
     return bound

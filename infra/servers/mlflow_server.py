@@ -2,8 +2,8 @@
 
 Usage: `python -m infra.servers.mlflow_server ARTIFACTS SOCKET`.
 
-The pages are read-only, for anyone with the password: requests that would change the record are refused. So are the
-parts of MLflow that would run programs or contact other servers: its assistant, which queries language models and runs
+The pages are read-only for anyone with the password: requests that would change the record are refused. So are requests
+to parts of MLflow that run programs or contact other servers: its assistant, which queries language models and runs
 programs, its gateway and its jobs.
 """
 
@@ -31,7 +31,7 @@ _REFUSED = {
     "message": "These pages show the record of releases, and change nothing.",
 }
 
-# Settings that MLflow keeps in a browser; by default it begins with language models, its assistant, telemetry, and
+# Settings that MLflow keeps in a browser; its defaults begin with language models, its assistant, telemetry and #
 # announcements.
 _BEGINNING = {
     "mlflow.workflowType_v1": "machine_learning",
@@ -55,18 +55,18 @@ if (["", "#/"].includes(location.hash)) location.hash = "#/experiments";
 
 
 def front_page(page: str, view: Mapping[str, object]) -> str:
-    """MLflow's own front page, with which every page begins, prepared for readers of releases.
+    """Return MLflow's front page, with which every page begins, adapted for readers of releases.
 
     Args:
         page: the front page.
-        view: the columns that runs are listed with, unless the browser has stored others.
+        view: the columns of lists of runs, unless the browser has stored others.
     """
     preparation = _PREPARATION.format(beginning=json.dumps(_BEGINNING), listed=json.dumps(view))
     return page.replace("<script", preparation, 1)
 
 
 def prepare_front_page(pages: Any) -> None:
-    """Set defaults of MLflow's pages for readers of releases, in a browser that has stored no others.
+    """Set defaults of MLflow's pages for readers of releases, for browsers that have stored no others.
 
     Args:
         pages: MLflow's Flask application.
@@ -79,7 +79,7 @@ def prepare_front_page(pages: Any) -> None:
 
 
 def is_closed(path: str) -> bool:
-    """Whether a page belongs to a part that runs programs or contacts other servers."""
+    """Whether a page belongs to a part of MLflow that runs programs or contacts other servers."""
     return _CLOSED.search(path) is not None
 
 

@@ -1,4 +1,4 @@
-"""Queries Prefect's server by its REST interface, for commands that must answer before Prefect could be imported."""
+"""Queries Prefect's server by its REST interface, for commands that must answer faster than Prefect can be imported."""
 
 import os
 from types import TracebackType
@@ -12,7 +12,7 @@ _PATIENCE_S = 30.0
 class PrefectApi:
     """The server that PREFECT_API_URL names, with the password in PREFECT_API_AUTH_STRING.
 
-    Failures are errors of httpx (`HTTPError`, `InvalidURL`); stores.servers.prefect_failures puts them in a sentence.
+    Failures are httpx errors (`HTTPError`, `InvalidURL`); stores.servers.prefect_failures turns them into a sentence.
     """
 
     def __init__(self) -> None:
@@ -32,9 +32,9 @@ class PrefectApi:
         self._client.close()
 
     def get(self, path: str) -> Any:
-        """The object at a path, such as `flow_runs/ID`."""
+        """Return the object at a path, such as `flow_runs/ID`."""
         return self._client.get(path).raise_for_status().json()
 
     def post(self, path: str, **body: object) -> Any:
-        """The server's answer to a JSON body, such as that of `flow_runs/filter`."""
+        """Return the server's answer to a JSON body, such as that of `flow_runs/filter`."""
         return self._client.post(path, json=body).raise_for_status().json()

@@ -1,8 +1,8 @@
-"""Makes Prefect's database once, even if several servers of a fresh state folder start at once: its migrations race.
+"""Creates Prefect's database once, even if several servers of a new state folder start at once: its migrations race.
 
-A note beside the database says which version of Prefect made it, and as which revision. A later server of that version
-on that revision loads no migrations, and registers no kinds of blocks. In every other case all is done as Prefect does
-it.
+A note next to the database states the version of Prefect that created it, and its revision. A later server of the same
+version and revision loads no migrations and registers no block types. In all other cases, Prefect's usual start is
+used.
 """
 
 import asyncio
@@ -18,16 +18,16 @@ from stores.locks import locked
 
 _NOTE = "made.json"
 _REGISTERED = "memo_store.toml"
-"""Prefect's own note that it has registered its kinds of blocks; it is written afterwards."""
+"""Prefect's own note that it has registered its block types; it is written afterwards."""
 
 
 def make_prefect_database() -> bool:
-    """Make the tables that Prefect's server needs, or check that they exist, one process at a time.
+    """Create the tables of Prefect's server, or check that they exist, one process at a time.
 
-    The environment names the database; the lock is released as soon as this process ends, however it ends.
+    The environment names the database. The lock is released when this process ends, however it ends.
 
     Returns:
-        Whether the server of this version has begun on this database before, and registered its kinds of blocks.
+        Whether a server of this version has started on this database before, and registered its block types.
     """
     home = Path(os.environ["PREFECT_HOME"])
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def make_prefect_database() -> bool:
         if _is_noted(home):
             return (home / _REGISTERED).exists()
         (home / _NOTE).unlink(missing_ok=True)
-        # It would say so of a database that is gone, too.
+        # Prefect's note remains even if the database was removed.
         (home / _REGISTERED).unlink(missing_ok=True)
         asyncio.run(_migrated())
         _note(home)
@@ -44,14 +44,14 @@ def make_prefect_database() -> bool:
 
 @contextmanager
 def beginning_quickly(*, registered: bool) -> Iterator[None]:
-    """Have a server that begins within the block leave out what was done before.
+    """Make a server that starts within the block skip what was done before.
 
     Args:
-        registered: whether its kinds of blocks are registered.
+        registered: whether its block types are registered.
     """
     from prefect import settings  # noqa: PLC0415 - it takes seconds, and reads the environment
 
-    # They were checked a moment ago, or made.
+    # The tables were checked or created a moment ago.
     left_out = {settings.PREFECT_API_DATABASE_MIGRATE_ON_START: False}
     if registered:
         left_out |= {
@@ -71,7 +71,7 @@ async def _migrated() -> None:
 
 
 def _note(home: Path) -> None:
-    """Note the version and the revision of a database of the folder's own, whole or not at all."""
+    """Note version and revision of the folder's own database, completely or not at all."""
     if (revision := _revision(home)) is not None:
         new = home / f"{_NOTE}.new"
         new.write_text(json.dumps(_made(revision)), encoding="utf-8")
@@ -79,7 +79,7 @@ def _note(home: Path) -> None:
 
 
 def _is_noted(home: Path) -> bool:
-    """Whether this version has made the database, as it is now."""
+    """Whether this version created the database in its present revision."""
     try:
         noted = json.loads((home / _NOTE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -94,7 +94,7 @@ def _made(revision: str) -> dict[str, str]:
 
 
 def _revision(home: Path) -> str | None:
-    """The revision of the database; None if it is not SQLite's of that folder, or has none."""
+    """Return the revision of the database; None if it is not the folder's SQLite database, or has no revision."""
     from prefect.settings import PREFECT_API_DATABASE_CONNECTION_URL  # noqa: PLC0415 - as above
     from sqlalchemy import make_url  # noqa: PLC0415 - as above
 

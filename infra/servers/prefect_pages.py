@@ -1,9 +1,9 @@
-"""Prefect's server with those of its pages that contact no other server.
+"""Prefect's server with only those of its pages that contact no other server.
 
-Prefect 3.8 has two kinds of pages. The newer ones contact an analytics server about tracking their reader, even before
-a login and whatever is switched off: they read that setting only after the login. They are not served. The older ones,
-which Prefect serves at `/` with `PREFECT_SERVER_UI_V2_ENABLED` off, contact only their own server; but they would still
-link to the newer ones.
+Prefect 3.8 has two kinds of pages. The newer ones contact an analytics server to track their reader, even before a
+login and whatever is switched off, because they read that setting only after the login. They are not served. The older
+ones, which Prefect serves at `/` with `PREFECT_SERVER_UI_V2_ENABLED` off, contact only their own server, but would
+still link to the newer ones.
 """
 
 from starlette.types import ASGIApp
@@ -17,10 +17,10 @@ PAGES_THAT_ASK_NOBODY_ELSE = {
 
 
 def prefect_server() -> ASGIApp:
-    """Prefect's server; its environment decides what it serves besides its API."""
+    """Return Prefect's server; its environment decides what it serves in addition to its API."""
     import prefect  # noqa: PLC0415 - it takes seconds, and reads the environment
     from prefect.server.api.server import create_app  # noqa: PLC0415 - as above
 
-    # It serves every kind of pages whose files exist.
+    # Prefect serves every kind of page whose files exist.
     prefect.__ui_v2_static_path__ = prefect.__ui_v2_static_path__ / "not-served"
     return create_app()

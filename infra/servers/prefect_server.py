@@ -2,8 +2,8 @@
 
 Usage: `python -m infra.servers.prefect_server SOCKET`.
 
-Standard input is a pipe from the process that needs the server. It ends however that process ends, so no server is ever
-left behind. The server has a session of its own, so a Ctrl-C at the terminal does not stop it before a release has
+Standard input is a pipe from the process that needs the server. The pipe closes however that process ends, so no server
+is ever left behind. The server has its own session, so a Ctrl-C at the terminal does not stop it before a release has
 reported its interruption. Prefect checks its password itself.
 """
 

@@ -1,7 +1,7 @@
 """Serves an application behind access control, on a socket opened by the process that starts the server.
 
-The socket is opened before the server is started, and passed to it: no other program can take the port in between, and
-receive what is meant for the server.
+The socket is opened before the server is started, and passed to it, so no other program can take the port in between
+and receive the server's requests.
 """
 
 import os
@@ -31,22 +31,22 @@ def serve(
 
     Args:
         server: the application.
-        descriptor: of the listening socket.
-        names: under which the server may be addressed.
-        credentials: user and password that it requires, as USER:PASSWORD, unless it has users itself.
-        log_level: of its log.
+        descriptor: descriptor of the listening socket.
+        names: names under which the server may be addressed.
+        credentials: the required user and password, as USER:PASSWORD, unless the server has its own users.
+        log_level: level of its log.
     """
     settings = uvicorn.Config(behind_door(server, names, credentials), log_level=log_level, lifespan="on")
     uvicorn.Server(settings).run(sockets=[socket.socket(fileno=descriptor)])
 
 
 def known_names() -> list[str]:
-    """The names under which an agency's servers may be addressed: the loopback's, and those of a proxy before them."""
+    """Return the names under which an agency's servers may be addressed: the loopback's, and those of a proxy."""
     return [*OWN_NAMES, *os.environ.get(NAMES_VARIABLE, "").split()]
 
 
 def descriptor_of(where: str) -> int:
-    """The descriptor of a listening socket: the one that was passed, or a new one at HOST:PORT."""
+    """Return the descriptor of a listening socket: the given one, or that of a new socket at HOST:PORT."""
     if where.isdecimal():
         return int(where)
     host, _, port = where.rpartition(":")
@@ -54,7 +54,7 @@ def descriptor_of(where: str) -> int:
 
 
 def end_when_abandoned() -> None:
-    """End this process in order when standard input ends, however the process at its other end ends."""
+    """End this process cleanly when standard input ends, however the process at its other end ended."""
     threading.Thread(target=_end_with_input, daemon=True).start()
 
 

@@ -1,7 +1,7 @@
 """Backs up a state folder, databases included, and restores it elsewhere or after a loss.
 
-The ledger is copied last and no release may be under way, so that the ledger in a backup always covers the releases in
-it. A restored state folder is verified before it is used: every release against the ledger.
+The ledger is copied last, and no release may be under way, so the ledger in a backup always covers the releases in the
+backup. A restored state folder is verified before it is used: every release against the ledger.
 """
 
 import json
@@ -37,7 +37,7 @@ _FOLDERS = (
     "ledger",
     "stack/artifacts",
 )
-# The state folder's anchor of the ledger is copied before the ledger, which may be ahead of it, but not behind.
+# The state folder's anchor is copied before the ledger, which may be ahead of the anchor, but not behind it.
 _FILES = ("stack/secrets.json", ANCHOR)
 _DUMPS = "databases"
 _PASSING = ("*.log", "*.db-wal", "*.db-shm", "*.db-journal")
@@ -52,7 +52,7 @@ def back_up(state: Path, place: Path) -> int:
 
     Args:
         state: the state folder; no release of it may be under way.
-        place: a folder that does not exist yet; it will hold keys and confidential records, for its owner alone.
+        place: a folder that does not exist yet; it will contain keys and confidential records, for its owner alone.
 
     Returns:
         Number of files.
@@ -158,9 +158,9 @@ def restore_databases(stack: Stack, place: Path) -> None:
 
 
 def require_consistent(state: Path) -> int:
-    """Require that what was published in a restored state folder matches its records, and the ledger is unchanged.
+    """Require that everything published in a restored state folder matches its records, and that the ledger verifies.
 
-    That is releases, discoveries and surveys.
+    This covers releases, discoveries and surveys.
 
     Returns:
         Number of releases.
@@ -201,14 +201,14 @@ def _copy(state: Path, waiting: Path) -> None:
 
 
 def _copy_sqlite(source: Path, target: Path) -> None:
-    """Copy a database as it is between two transactions."""
+    """Copy a database in its state between two transactions."""
     with closing(sqlite3.connect(source)) as there, closing(sqlite3.connect(target)) as here:
         there.backup(here)
     target.chmod(source.stat().st_mode & 0o777)
 
 
 def _dump_databases(stack: Stack, waiting: Path) -> None:
-    """Dump PostgreSQL's databases, each as it is at one moment; the ledger last."""
+    """Dump PostgreSQL's databases, each in its state at one moment; the ledger last."""
     if not stack.is_set_up:
         return
     make_private_folder(waiting / _DUMPS)

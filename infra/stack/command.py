@@ -17,7 +17,7 @@ from stores.vault.lease import all_leased, turn
 
 DONE, NOT_ALL_UP = 0, 1
 
-# In the order in which they are started; they are stopped in the reverse order.
+# In the order of starting; they are stopped in the reverse order.
 _STOP_SIGNALS = {
     "postgres": signal.SIGINT,
     "prefect": signal.SIGTERM,
@@ -70,7 +70,7 @@ def restore(stack: Stack, place: Path) -> None:
 
 
 def start(stack: Stack, console: Console) -> None:
-    """Start what is not running, and wait until everything answers; what this starts is stopped if something fails."""
+    """Start what is not running, and wait until everything answers; on a failure, stop what was started."""
     started: list[str] = []
     try:
         for name in _started(stack, console):
@@ -84,7 +84,7 @@ def start(stack: Stack, console: Console) -> None:
 
 
 def _started(stack: Stack, console: Console) -> Iterator[str]:
-    """Start the servers one after the other; Prefect and MLflow side by side."""
+    """Start the servers one after the other, but Prefect and MLflow in parallel."""
     database = postgres.daemon(stack)
     if database.start():
         yield database.name
@@ -109,7 +109,7 @@ def _started(stack: Stack, console: Console) -> Iterator[str]:
 
 
 def stopped_servers(stack: Stack) -> list[str]:
-    """Servers that were started, that no one has stopped, and that are not running."""
+    """Return servers that are not running although they were started and no one has stopped them."""
     noted = [name for name in _STOP_SIGNALS if (_run(stack) / f"{name}.json").exists()]
     return [name for name in noted if running(_run(stack), name) is None]
 
@@ -118,7 +118,7 @@ def _leave(stack: Stack, console: Console) -> None:
     """Move the stack's ledger and history back, while only PostgreSQL is running."""
     require_in_use(stack)
     with all_leased(stack.state, "ledger and history are brought back"):
-        pass  # No release may be under way when servers are stopped.
+        pass  # No release may be under way while servers are stopped.
     for name in ("watch", "worker", "mlflow"):
         stop(_run(stack), name, _STOP_SIGNALS[name])
     database = postgres.daemon(stack)
@@ -132,7 +132,7 @@ def _run(stack: Stack) -> Path:
 
 
 def _tell(stack: Stack, console: Console) -> None:
-    """The addresses, and how to log in."""
+    """Print the addresses, and how to log in."""
     console.print(f"Prefect     {stack.prefect_pages}  as deniable:PASSWORD, that of prefect_server")
     console.print(f"MLflow      {stack.mlflow_pages}  users: {ENGINEER} writes, {AUDITOR} reads, {ADMINISTRATOR}")
     console.print(f"PostgreSQL  {LOOPBACK}:{stack.ports['postgres']}         databases: {', '.join(DATABASES)}")

@@ -1,6 +1,6 @@
-"""Processes that outlive the command that started them, and that another command stops.
+"""Processes that outlive the command that started them, and are stopped by another command.
 
-A process is identified by its id and its start time, so that another process with the same id is never stopped.
+A process is identified by its id and its start time, so another process with the same id is never stopped.
 """
 
 import json
@@ -37,13 +37,13 @@ class Daemon:
     Attributes:
         name: its name.
         command: the command that starts it.
-        environment: its whole environment; passwords are here and not in the command.
+        environment: its whole environment, which contains the passwords; the command contains none.
         run: folder for its process id.
         logs: folder for its log.
-        up: whether it answers.
-        stop_signal: the signal that ends it in order.
-        before: what its process does first.
-        port: of the loopback, on which a socket is opened for it; the descriptor is added to the command.
+        up: returns whether it answers.
+        stop_signal: the signal that ends it cleanly.
+        before: a function that its process calls first.
+        port: port of the loopback on which a socket is opened for it; the descriptor is added to the command.
     """
 
     name: str
@@ -58,16 +58,16 @@ class Daemon:
 
     @property
     def log(self) -> Path:
-        """Its log."""
+        """The file of its log."""
         return self.logs / f"{self.name}.log"
 
     @property
     def running(self) -> psutil.Process | None:
-        """Its process, if it runs."""
+        """Its process, if it is running."""
         return running(self.run, self.name)
 
     def start(self) -> bool:
-        """Start it, unless it runs.
+        """Start it, unless it is running.
 
         Returns:
             Whether it was started.
@@ -94,7 +94,7 @@ class Daemon:
 
     @contextmanager
     def _sockets(self) -> Iterator[list[int]]:
-        """Descriptors of its sockets: no other program can listen on the port and receive what is meant for it."""
+        """Return descriptors of its sockets: no other program can listen on the port and receive its requests."""
         if self.port is None:
             yield []
             return
@@ -124,7 +124,7 @@ class Daemon:
         raise DaemonFailed(msg)
 
     def stop(self) -> bool:
-        """Stop it and the processes that it started, if it runs.
+        """Stop it and the processes that it started, if it is running.
 
         Returns:
             Whether it was running.
@@ -133,7 +133,7 @@ class Daemon:
 
 
 def running(run: Path, name: str) -> psutil.Process | None:
-    """The process of that name, if it is the one that was started and has not ended."""
+    """Return the process of that name, if it is the one that was started and has not ended."""
     try:
         noted = json.loads((run / f"{name}.json").read_text())
         process = psutil.Process(noted["pid"])
@@ -171,6 +171,6 @@ def stop(run: Path, name: str, stop_signal: int) -> bool:
 
 
 def _last_words(log: Path) -> str:
-    """The end of a log, in one line."""
+    """Return the end of a log in one line."""
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.exists() else []
     return " | ".join(line.strip() for line in lines[-_LAST_LINES:]) or "without a message"

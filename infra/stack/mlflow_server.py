@@ -2,8 +2,8 @@
 
 WHERE is the descriptor of a listening socket, or in a container HOST:PORT.
 
-The parts of MLflow that would run programs or contact other servers for its users are closed to everyone: its
-assistant, which runs programs on this machine for any user, its gateway and its jobs.
+The parts of MLflow that run programs or contact other servers for its users are closed to everyone: its assistant,
+which runs programs on this machine for any user, its gateway and its jobs.
 """
 
 import os
@@ -30,7 +30,7 @@ async def _refuse_what_is_closed(request: Request, answer: Callable[[Request], A
 
 
 def _run_index() -> dict[str, Any]:
-    """An index of a run's contents, which an auditor would otherwise collect in hundreds of requests."""
+    """Return an index of a run's contents, which an auditor would otherwise collect in hundreds of requests."""
     from flask import request  # noqa: PLC0415 - MLflow's own, imported only in its server
 
     return index_of(os.environ["MLFLOW_BACKEND_STORE_URI"], request.args["run_id"]).to_json()
@@ -51,7 +51,7 @@ def _serve(artifacts: str, where: str) -> None:
 
     prepare_front_page(app)
     app.add_url_rule(RUN_INDEX, view_func=_run_index, methods=["GET"])
-    # For users who may read the run; MLflow refuses pages without such a rule.
+    # Allowed to users who may read the run; MLflow refuses pages without such a rule.
     auth.BEFORE_REQUEST_VALIDATORS[RUN_INDEX, "GET"] = auth.validate_can_read_run
     server = auth.create_app()
     server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_what_is_closed)

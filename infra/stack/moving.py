@@ -1,8 +1,8 @@
-"""Moves ledger and history of a state folder into its stack, and back: a release has one ledger and one history.
+"""Moves the ledger and history of a state folder into its stack, and back: a release has one ledger and one history.
 
-Everything is copied first, then the commands of the state folder are switched to the new place in one step, and only
-then is the old place set aside. Whenever that is interrupted, one of the two places counts, and the same command
-completes the move.
+Everything is copied first. Then the commands of the state folder are switched to the new place in one step, and only
+then is the old place set aside. After an interruption at any moment, exactly one of the two places is in use, and the
+same command completes the move.
 """
 
 from rich.console import Console
@@ -25,7 +25,7 @@ from stores.vault.lease import all_leased, under_way
 
 
 def move_into_stack(stack: Stack, console: Console) -> None:
-    """Have the commands of a state folder use its stack, with what was released before; its servers must be up.
+    """Make the commands of a state folder use its stack, with all earlier releases; its servers must be up.
 
     Raises:
         Refused: a release is under way that does not use the stack, or ledger or history cannot be moved; nothing was
@@ -37,7 +37,7 @@ def move_into_stack(stack: Stack, console: Console) -> None:
         stack.keep_environment()
         return
     if stack.is_set_up and (at_work := next(under_way(state), None)):
-        # It may wait for the very servers that are being started.
+        # It may be waiting for the servers that are being started.
         console.print(f"The ledger and history in {state} stay there while {at_work} is in progress.")
         return
     with all_leased(state, "ledger and history are brought into the stack"):
@@ -48,10 +48,10 @@ def move_into_stack(stack: Stack, console: Console) -> None:
 
 
 def leave(stack: Stack, console: Console) -> None:
-    """Have the commands of a state folder use its own files, with everything that was released in the stack.
+    """Make the commands of a state folder use its own files, with everything that was released in the stack.
 
     Args:
-        stack: the stack, of which PostgreSQL is up and MLflow is not.
+        stack: the stack; its PostgreSQL must be up, and its MLflow must not.
         console: where to print what was moved.
 
     Raises:
@@ -81,7 +81,7 @@ def require_in_use(stack: Stack) -> None:
 
 
 def _bring_history(stack: Stack, console: Console) -> None:
-    """Move history and ledger, or the ledger alone if the stack's history has other objects of the same names."""
+    """Move history and ledger, or only the ledger if the stack's history has other objects of the same names."""
     state = stack.state
     make_tables(stack)
     try:
@@ -115,7 +115,7 @@ def _served(stack: Stack) -> History:
 
 
 def _said(moved: Moved) -> str:
-    """What was moved, in words."""
+    """Return what was moved, in words."""
     counted = [(moved.releases, "release"), (moved.runs, "run"), (moved.files, "file")]
     releases, *rest = [f"{number:,} {thing}{'' if number == 1 else 's'}" for number, thing in counted]
     return f"The history of {releases} ({', '.join(rest)})"

@@ -1,6 +1,6 @@
 """PostgreSQL for the stack: its programs, its folder, its roles and databases.
 
-The programs come with a pinned wheel, or are in the folder that DENIABLE_PG_BIN names.
+The programs come from a pinned wheel, or from the folder that DENIABLE_PG_BIN names.
 """
 
 import ctypes
@@ -26,16 +26,16 @@ _CLONE_NEWUSER = 0x10000000
 _SOME_USER = 1000
 _ADMINISTRATOR = "deniable"
 LEDGER_OWNER = "deniable_ledger_owner"
-"""No one logs in as the ledger's owner: the stack's own commands take that role, and only to prepare the ledger."""
+"""No one logs in as the ledger's owner: only the stack's commands take that role, and only to prepare the ledger."""
 _INITIALLY = ("--auth=scram-sha-256", "--encoding=UTF8", "--no-locale")
 _CONNECT_S = 5
 
 
 def programs() -> Path:
-    """Folder of PostgreSQL's programs.
+    """Return the folder of PostgreSQL's programs.
 
     Raises:
-        InvalidInput: there are none.
+        InvalidInput: the programs are not installed.
     """
     named = os.environ.get(PROGRAMS_VARIABLE)
     if named:
@@ -53,7 +53,7 @@ def programs() -> Path:
 
 
 def daemon(stack: Stack) -> Daemon:
-    """The server, with its folder made if need be; its databases are made by `prepare` once it is up."""
+    """Return the server, after making its folder if necessary; `prepare` creates its databases once it is up."""
     data = stack.part("postgres") / "data"
     if not (data / "PG_VERSION").exists():
         _initialise(stack, data)
@@ -63,7 +63,7 @@ def daemon(stack: Stack) -> Daemon:
         "unix_socket_directories": "",
         "max_connections": "100",
         "log_statement": "none",
-        # The statement in an error may hold a user's input.
+        # The statement in an error may contain a user's input.
         "log_min_error_statement": "panic",
     }
     return Daemon(
@@ -84,7 +84,7 @@ def daemon(stack: Stack) -> Daemon:
 
 
 def _initialise(stack: Stack, data: Path) -> None:
-    """Make the folder of the databases, whole or not at all."""
+    """Make the folder of the databases, completely or not at all."""
     waiting = data.with_name("making")
     subprocess.run(["rm", "-rf", str(waiting)], check=True)  # noqa: S603, S607
     password = data.with_name("password")
@@ -119,13 +119,13 @@ def _initialise(stack: Stack, data: Path) -> None:
 
 
 def prepare(stack: Stack, *, empty: bool = False) -> None:
-    """Make the roles and the databases that do not exist yet; each database has an owner of its own.
+    """Create the roles and the databases that do not exist yet; each database has its own owner.
 
-    The ledger's owner is not the user who works with it (`separate_ledger`).
+    The ledger's owner is not its user (`separate_ledger`).
 
     Args:
         stack: the stack.
-        empty: whether the databases are to be filled from a backup, which includes the extension that Prefect needs.
+        empty: whether the databases will be filled from a backup, which includes the extension that Prefect needs.
 
     Raises:
         DaemonFailed: PostgreSQL does not allow it.
@@ -145,7 +145,7 @@ def prepare(stack: Stack, *, empty: bool = False) -> None:
 def separate_ledger(stack: Stack) -> None:
     """Bring the ledger's schema up to date as its owner, and limit its user to reading and appending.
 
-    A ledger that its user still owns, as earlier versions made it, is taken over.
+    A ledger that its user still owns, as in earlier versions, is transferred to the owner.
 
     Raises:
         DaemonFailed: PostgreSQL does not allow it.
@@ -162,7 +162,7 @@ def separate_ledger(stack: Stack) -> None:
 
 
 def owner_of(database: str) -> str:
-    """The role that owns a database and everything in it."""
+    """Return the role that owns a database and everything in it."""
     return LEDGER_OWNER if database == LEDGER else f"deniable_{database}"
 
 
@@ -183,7 +183,7 @@ def _is_role(connection: "psycopg.Connection[tuple[object, ...]]", name: str) ->
 
 
 def administration(stack: Stack, database: str = "postgres") -> str:
-    """URL at which the stack's own commands reach PostgreSQL."""
+    """Return the URL at which the stack's own commands reach PostgreSQL."""
     password = stack.secrets["postgres"]
     return f"postgresql://{_ADMINISTRATOR}:{password}@{LOOPBACK}:{stack.ports['postgres']}/{database}"
 
@@ -212,17 +212,17 @@ def _answers(stack: Stack) -> bool:
 
 
 def not_as_root() -> Callable[[], None] | None:
-    """What a process of PostgreSQL does first if this user is root, as PostgreSQL refuses to run as root."""
+    """Return the first action of a PostgreSQL process if this user is root, as whom PostgreSQL refuses to run."""
     return _be_some_user if os.geteuid() == 0 else None
 
 
 def _be_some_user() -> None:
-    """Enter a user namespace in which root has the id of an ordinary user; its files stay root's own."""
+    """Enter a user namespace in which root has the id of an ordinary user; root remains the owner of its files."""
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUSER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     Path("/proc/self/uid_map").write_text(f"{_SOME_USER} 0 1", encoding="ascii")
 
 
 def _plain_environment() -> dict[str, str]:
-    """The environment without any other variables of PostgreSQL."""
+    """Return the environment without PostgreSQL's other variables."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}

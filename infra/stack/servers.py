@@ -1,4 +1,4 @@
-"""The servers of the stack besides PostgreSQL: Prefect's, MLflow's with its users, and a worker that runs flows."""
+"""The servers of the stack other than PostgreSQL: Prefect, MLflow with its users, and a worker that runs flows."""
 
 import configparser
 import os
@@ -25,7 +25,7 @@ _UNAUTHORISED = 401
 
 
 def prefect_server(stack: Stack) -> Daemon:
-    """Prefect's server and its pages, on PostgreSQL, with one password for all users."""
+    """Return Prefect's server and pages, on PostgreSQL, with one password for all users."""
     return _daemon(
         stack,
         "prefect",
@@ -34,7 +34,7 @@ def prefect_server(stack: Stack) -> Daemon:
             "PREFECT_HOME": str(stack.part("prefect")),
             "PREFECT_API_DATABASE_CONNECTION_URL": stack.database("prefect", "+asyncpg"),
             **guarded_prefect(stack.prefect_credentials, stack.encryption_key, stack.prefect_pages),
-            # Leases kept in memory would stay taken for ever by a run from before a restart.
+            # A run from before a restart would hold leases in memory forever.
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
             "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
             "PREFECT_LOGGING_LEVEL": "WARNING",
@@ -44,7 +44,7 @@ def prefect_server(stack: Stack) -> Daemon:
 
 
 def mlflow_server(stack: Stack) -> Daemon:
-    """MLflow's server and its pages, on PostgreSQL, with users; all artifacts go through it."""
+    """Return MLflow's server and pages, on PostgreSQL, with users; all artifacts go through it."""
     settings = stack.folder / "mlflow_users.ini"
     _write_users_settings(stack, settings)
     return _daemon(
@@ -52,7 +52,7 @@ def mlflow_server(stack: Stack) -> Daemon:
         "mlflow",
         [sys.executable, "-m", "infra.stack.mlflow_server", str(stack.part("artifacts"))],
         {
-            # Not among the arguments, which every user of the machine can read.
+            # Not in the arguments, which every user of the machine can read.
             "MLFLOW_BACKEND_STORE_URI": stack.database("mlflow", "+psycopg"),
             "MLFLOW_AUTH_CONFIG_PATH": str(settings),
             "MLFLOW_FLASK_SERVER_SECRET_KEY": stack.secrets["flask"],
@@ -64,7 +64,7 @@ def mlflow_server(stack: Stack) -> Daemon:
 
 
 def worker(stack: Stack) -> Daemon:
-    """A worker that runs the flows of deployments, one process each, with the environment of the stack."""
+    """Return a worker that runs the flows of deployments, one process each, in the environment of the stack."""
     return _daemon(
         stack,
         "worker",
@@ -75,7 +75,7 @@ def worker(stack: Stack) -> Daemon:
 
 
 def watch(stack: Stack) -> Daemon:
-    """The watch, which restarts servers of the stack that go down, and resumes runs that an outage ended."""
+    """Return the watch, which restarts servers of the stack that go down, and resumes runs that an outage ended."""
     return _daemon(
         stack,
         "watch",
@@ -86,7 +86,7 @@ def watch(stack: Stack) -> Daemon:
 
 
 def make_users(stack: Stack) -> None:
-    """Make MLflow's users that do not exist yet: an engineer, who may write, and an auditor, who may read.
+    """Create those of MLflow's users that do not exist yet: an engineer, who may write, and an auditor, who may read.
 
     Raises:
         DaemonFailed: MLflow does not allow it.
@@ -104,11 +104,11 @@ def make_users(stack: Stack) -> None:
 
 
 def let_engineer_write(stack: Stack, experiments: Sequence[str], models: Sequence[str]) -> None:
-    """Let the engineer write to what was not made through the server, as if it had been.
+    """Permit the engineer to write to objects that were not made through the server, as if they had been.
 
     Args:
         stack: the stack, whose MLflow server is up.
-        experiments: their ids.
+        experiments: ids of experiments.
         models: names of registered models.
 
     Raises:
@@ -126,10 +126,10 @@ def let_engineer_write(stack: Stack, experiments: Sequence[str], models: Sequenc
 
 
 def make_tables(stack: Stack) -> None:
-    """Have MLflow make the tables of its database, as it does at its first request.
+    """Make MLflow create the tables of its database, as it does at its first request.
 
     Raises:
-        DaemonFailed: it does not.
+        DaemonFailed: MLflow does not create them.
     """
     _, failure = _users(stack)
     from mlflow import MlflowClient  # noqa: PLC0415 - it takes seconds, and reads the environment
@@ -141,11 +141,11 @@ def make_tables(stack: Stack) -> None:
 
 
 def _users(stack: Stack) -> "tuple[AuthServiceClient, type[Exception]]":
-    """A client for MLflow's users, as its administrator, and the exception that it raises."""
+    """Return a client for MLflow's users, as its administrator, and the exception that it raises."""
     os.environ["MLFLOW_TRACKING_USERNAME"] = ADMINISTRATOR
     os.environ["MLFLOW_TRACKING_PASSWORD"] = stack.secrets[ADMINISTRATOR]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecations between MLflow and its libraries
+        warnings.simplefilter("ignore")  # deprecation warnings between MLflow and its libraries
         from mlflow.exceptions import MlflowException  # noqa: PLC0415 - it takes seconds, and reads the environment
         from mlflow.server import get_app_client  # noqa: PLC0415
 
@@ -154,7 +154,7 @@ def _users(stack: Stack) -> "tuple[AuthServiceClient, type[Exception]]":
 
 
 def _write_users_settings(stack: Stack, place: Path) -> None:
-    """The settings of MLflow's users: every user may read, and the maker of an experiment may write to it."""
+    """Write the settings of MLflow's users: every user may read, and the creator of an experiment may write to it."""
     settings = configparser.ConfigParser(interpolation=None)
     settings["mlflow"] = {
         "default_permission": _READ,
@@ -162,7 +162,7 @@ def _write_users_settings(stack: Stack, place: Path) -> None:
         "admin_username": ADMINISTRATOR,
         "admin_password": stack.secrets[ADMINISTRATOR],
         "authorization_function": "mlflow.server.auth:authenticate_request_basic_auth",
-        # Otherwise a password is hashed for every request, and the record of a release takes hundreds of them.
+        # Otherwise every request hashes a password, and the record of a release takes hundreds of requests.
         "auth_cache_ttl_seconds": "60",
     }
     text = StringIO()
@@ -172,7 +172,7 @@ def _write_users_settings(stack: Stack, place: Path) -> None:
 
 
 def _daemon(stack: Stack, name: str, command: list[str], environment: dict[str, str], up: Callable[[], bool]) -> Daemon:
-    """A server with the commands' own quiet environment, and no variables of other servers."""
+    """Return a server with the commands' own environment, without the variables of other servers."""
     own = {
         variable: value
         for variable, value in os.environ.items()

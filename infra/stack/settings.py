@@ -1,4 +1,4 @@
-"""The stack's folders, passwords and ports; made once, and never changed.
+"""The stack's folders, passwords and ports; created once and never changed.
 
 stack/secrets.json      passwords, mode 0600
 stack/ports.json        ports of its servers
@@ -25,7 +25,7 @@ LOOPBACK = "127.0.0.1"
 LEDGER = "ledger"
 DATABASES = (LEDGER, "prefect", "mlflow", "mlflow_users")
 POOL = "deniable"
-"""Name of the work pool that deployments go to."""
+"""Name of the deployments' work pool."""
 ENGINEER, AUDITOR, ADMINISTRATOR = "engineer", "auditor", "administrator"
 USERS = (ENGINEER, AUDITOR)
 
@@ -52,17 +52,17 @@ class Stack:
 
     @property
     def is_set_up(self) -> bool:
-        """Whether the commands of the state folder use the stack: it was started, and not left."""
+        """Whether the commands of the state folder use the stack: it was started and not left."""
         return (self.folder / _ENVIRONMENT).exists()
 
     def part(self, name: str) -> Path:
-        """A folder of the stack, which only its owner may enter."""
+        """Make and return a folder of the stack, which only its owner may enter."""
         make_private_folder(self.folder)
         return make_private_folder(self.folder / name)
 
     @cached_property
     def secrets(self) -> dict[str, str]:
-        """Passwords, by the name of their use."""
+        """Passwords by purpose."""
         made = {name: new_secret().hex()[:40] for name in _PASSWORDS}
         # Prefect requires a Fernet key.
         made[_ENCRYPTION_KEY] = base64.urlsafe_b64encode(new_secret()).decode()
@@ -70,7 +70,7 @@ class Stack:
 
     @cached_property
     def ports(self) -> dict[str, int]:
-        """Ports of the servers: the usual ones if they are free at first, and the same from then on."""
+        """Ports of the servers: the usual ones if they are free at the first start, and the same ones from then on."""
         wanted: dict[str, int] = {}
         if not (self.folder / "ports.json").exists():
             wanted = {name: free_port(port) for name, port in _WANTED_PORTS.items()}
@@ -87,22 +87,22 @@ class Stack:
         return f"http://{LOOPBACK}:{self.ports['mlflow']}"
 
     def database(self, name: str, driver: str = "") -> str:
-        """URL of a database, with the password of its user."""
+        """Return the URL of a database, with the password of its user."""
         user, password = f"deniable_{name}", self.secrets[name]
         return f"postgresql{driver}://{user}:{password}@{LOOPBACK}:{self.ports['postgres']}/{name}"
 
     @property
     def prefect_credentials(self) -> str:
-        """Name and password that Prefect's server requires; it has one pair for all users."""
+        """Name and password for Prefect's server, the same for all users."""
         return f"deniable:{self.secrets['prefect_server']}"
 
     @property
     def encryption_key(self) -> str:
-        """Key that Prefect encrypts its secret blocks with; without it, Prefect keeps one in the same database."""
+        """Key with which Prefect encrypts its secret blocks; without one, Prefect keeps a key in the same database."""
         return self.secrets[_ENCRYPTION_KEY]
 
     def environment(self) -> dict[str, str]:
-        """Variables by which the project's commands use the stack, as an engineer."""
+        """Return variables that make the project's commands use the stack as an engineer."""
         return {
             "DENIABLE_LEDGER": self.database("ledger"),
             "DENIABLE_PREFECT_API_URL": f"{self.prefect_pages}/api",
@@ -113,16 +113,16 @@ class Stack:
         }
 
     def keep_environment(self) -> None:
-        """Have the commands of this state folder use the stack from now on: a dataset has one ledger, not two."""
+        """Make the commands of this state folder use the stack from now on: a dataset has one ledger, not two."""
         _write(self.folder / _ENVIRONMENT, self.environment())
 
     def forget_environment(self) -> None:
-        """Have the commands of this state folder use its own files from now on, and no stack."""
+        """Make the commands of this state folder use its own files from now on, and no stack."""
         (self.folder / _ENVIRONMENT).rename(self.folder / f"{_ENVIRONMENT}.left")
 
 
 def _kept(place: Path, made: dict[str, Any]) -> dict[str, Any]:
-    """The contents of a file of the stack, which is written at first."""
+    """Return the contents of a file of the stack, which is written at the first call."""
     try:
         said: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def _kept(place: Path, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(place: Path, values: dict[str, Any]) -> None:
-    """Write a file whole or not at all, for its owner alone."""
+    """Write a file completely or not at all, readable by its owner alone."""
     waiting = place.with_name(f".{place.name}")
     with os.fdopen(os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE), "w") as file:
         json.dump(values, file, indent=2)

@@ -26,10 +26,10 @@ def ask(stack: Stack, path: str, body: object | None = None, method: str = "POST
         method: the HTTP method.
 
     Returns:
-        The answer; None if there is no such object, or no content.
+        The answer; None if there is no such object or no content.
 
     Raises:
-        PrefectRefuses: it cannot be reached, or refuses.
+        PrefectRefuses: the server cannot be reached, or refuses the request.
     """
     credentials = base64.b64encode(stack.prefect_credentials.encode()).decode()
     request = Request(  # noqa: S310 - our own server
@@ -52,12 +52,12 @@ def ask(stack: Stack, path: str, body: object | None = None, method: str = "POST
 
 
 def online_workers(stack: Stack, pool: str) -> list[str]:
-    """Names of the workers that have reported lately."""
+    """Return the names of the workers that have reported recently."""
     found = ask(stack, f"/work_pools/{pool}/workers/filter", {}) or []
     return [item["name"] for item in found if item["status"] == "ONLINE"]
 
 
 def make_pool(stack: Stack) -> None:
-    """Make the work pool that deployments go to, unless it exists."""
+    """Create the deployments' work pool, unless it exists."""
     if ask(stack, f"/work_pools/{POOL}", method="GET") is None:
         ask(stack, "/work_pools/", {"name": POOL, "type": "process"})

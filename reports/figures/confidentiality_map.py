@@ -1,4 +1,4 @@
-"""The points of an R-U confidentiality map: what tables cost, and how far they are from the real one."""
+"""The points of an R-U confidentiality map: the costs of tables, and their distances from the real one."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class MapPoint:
-    """A table, or several made alike under different keys.
+    """A table, or several tables made in the same way under different keys.
 
     Attributes:
         curve: how it was made.
@@ -41,7 +41,7 @@ class ConfidentialityMap:
         targets: the attributes that the two regressions explain.
         keys: number of keys behind each point.
         points: the tables.
-        notes: what to know when reading it.
+        notes: remarks for its readers.
     """
 
     title: str
@@ -53,12 +53,12 @@ class ConfidentialityMap:
 
     @property
     def curves(self) -> dict[str, list[MapPoint]]:
-        """The points of tables that are paid for by the record, by how they were made."""
+        """The points of tables charged by the record, by how they were made."""
         return self._of(lambda point: point.per_record is not None)
 
     @property
     def models(self) -> dict[str, list[MapPoint]]:
-        """The points of tables that are paid for as a whole."""
+        """The points of tables charged as a whole."""
         return self._of(lambda point: point.per_record is None and point.total is not None)
 
     @property
@@ -75,7 +75,7 @@ class ConfidentialityMap:
 
 
 def as_csv(shown: ConfidentialityMap) -> str:
-    """The points as CSV: one line each, epsilon per record beside the total."""
+    """Return the points as CSV: one line each, with epsilon per record next to the total."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     spreads = [f"{name}_sd" for name in DISTANCES]

@@ -1,6 +1,6 @@
 """Prepares the intervals of measured tables for display, from `intervals.csv` alone.
 
-What is measured, and how the intervals follow, does not belong here (deniable.inference).
+deniable.inference computes the intervals.
 """
 
 import csv
@@ -98,7 +98,7 @@ def strongest_tables(
 
 
 def tables_to_pick_from(tables: Mapping[tuple[str, ...], IntervalTable]) -> list[IntervalTable]:
-    """The tables that a page contains: as many as it has room for, small ones first."""
+    """Return the tables for a page: as many as it has room for, small ones first."""
     found: list[IntervalTable] = []
     room = _MOST_TOGETHER
     for table in sorted(tables.values(), key=lambda each: len(each.cells)):

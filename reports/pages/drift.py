@@ -74,5 +74,5 @@ def _shared(domain: Domain, old: Path) -> Domain | None:
 
 
 def _in_bins(attribute: Attribute, values: set[Any]) -> bool:
-    """Whether all values are numbers of an attribute's bins."""
+    """Whether all values are numbers in an attribute's bins."""
     return attribute.bins is not None and bool((attribute.bins_of_texts([str(value) for value in values]) >= 0).all())

@@ -151,7 +151,7 @@ def _risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str
 def _drawn_once(
     draw: Callable[[EvaluationFigures, _Shown], dict[str, Figure]], found: EvaluationFigures, shown: _Shown
 ) -> dict[str, Figure]:
-    """The pictures of some results, which are kept until others of their kind are drawn."""
+    """Return the pictures of some results, which are kept until others of the same kind are drawn."""
     if _kept.get(draw.__name__, (None,))[:2] != (found, shown):
         _kept[draw.__name__] = (found, shown, draw(found, shown))
     return dict(_kept[draw.__name__][2])

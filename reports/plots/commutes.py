@@ -1,4 +1,4 @@
-"""Draws flows of commuters on a map, and mean commutes of a release beside real ones by size of destination.
+"""Draws flows of commuters on a map, and mean commutes in a release against real ones by size of destination.
 
 The figures are measured on real records without noise: they are internal.
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reports.plots.theme import GRID, MUTED, RELEASED, TRAINING, make_figure, plain_axes, set_title
 
 FLOWS: Final = 400
-"""Number of flows that are drawn of each table, the largest ones."""
+"""Number of flows drawn for each table, the largest ones."""
 
 _WIDTH_IN, _HEIGHT_IN = 11.0, 4.2
 _SERIES = ("workers", "real", "released")
@@ -28,12 +28,12 @@ def series_of_commutes(
     means: Mapping[str, NDArray[np.float64]],
     flows: Mapping[str, NDArray[np.float64]],
 ) -> dict[str, tuple[float, ...]]:
-    """The series that `draw_commutes` draws, by their names in the figures of an evaluation.
+    """Return the series that `draw_commutes` draws, by their names in the figures of an evaluation.
 
     Args:
         workers: number of real workers of each destination.
         means: mean commute of each destination in miles, for the tables `real` and `released`.
-        flows: coordinates of the ends of flows, and their workers, shape (flows, 5), for the same tables.
+        flows: coordinates of the ends of flows, and their numbers of workers, shape (flows, 5), for the same tables.
     """
     both = np.isfinite(means["real"]) & np.isfinite(means["released"])
     series = {"commutes/workers": workers[both].astype(np.float64)}
@@ -66,7 +66,7 @@ def draw_commutes(series: Mapping[str, Sequence[float]]) -> Figure | None:
 
 
 def _draw_flows(axes: Axes, flows: NDArray[np.float64], title: str, colour: str) -> None:
-    """Lines from home to work, on the plane of latitude and longitude."""
+    """Draw lines from home to work, on the plane of latitude and longitude."""
     axes.set_facecolor("none")
     for spine in axes.spines.values():
         spine.set_visible(False)

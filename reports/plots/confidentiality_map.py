@@ -1,4 +1,4 @@
-"""Draws an R-U confidentiality map: distance against epsilon, of one record below and of the whole table above."""
+"""Draws an R-U confidentiality map: distance against epsilon, per record (lower axis) and per table (upper axis)."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
 """Draws the distribution of every attribute, real and released, as one SVG file.
 
-What is drawn is what the report shows value by value (reports.figures.marginals).
+It draws what the report shows value by value (reports.figures.marginals).
 """
 
 from collections.abc import Sequence

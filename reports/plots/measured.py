@@ -32,7 +32,7 @@ _REASONS: Final = {
     "values": "values within buckets",
 }
 Entry = Mapping[str, Any]
-"""The entry of one counted table in `measured.json`, in the form of its first version, which has noisy counts."""
+"""The entry of one counted table in `measured.json`, in the form of the first version, which has noisy counts."""
 _PICTURES = 6
 _REACHES: Final = {"gaussian": 1.96, "laplace": 2.12}
 """Standard deviations of noise within which 95 of 100 draws lie."""
@@ -248,7 +248,7 @@ def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], Counte
     """The attributes and pairs of attributes that were counted value by value, with noise of their own.
 
     Args:
-        file: `measured.json`; it does not exist if a different learner was used, and then nothing is known.
+        file: `measured.json`; if it does not exist, a different learner was used, and there are no tables.
         domain: the attributes.
 
     Returns:
@@ -273,7 +273,7 @@ def counted_by_value(file: Path, domain: Domain) -> dict[tuple[str, ...], Counte
 
 
 def _law(entry: Entry) -> str:
-    """The law of a table's noise; the first version does not state it, and Laplace noise reaches farther."""
+    """Return the distribution of a table's noise; by default Laplace, whose intervals are wider (first version)."""
     return str(entry.get("law", "laplace"))
 
 
@@ -305,7 +305,7 @@ def _with_noisy_counts(found: Mapping[str, Any], domain: Domain) -> Mapping[str,
 
 
 def _counted(table: MeasuredTable, cells: tuple[int, ...]) -> dict[str, Any]:
-    """A table with its noisy counts; where its learner has no estimate, these are shown, but none below 0."""
+    """Return a table with its noisy counts; if its learner has no estimate, these are shown, truncated at 0."""
     denoised = table.denoised
     if denoised is None:
         denoised = np.maximum(with_contrast(np.zeros(cells), table.values) if table.differences else table.values, 0.0)
@@ -314,7 +314,7 @@ def _counted(table: MeasuredTable, cells: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _summed(table: MeasuredTable, axis: int) -> dict[str, Any]:
-    """The counts of an attribute that was not counted by itself: a table summed over its other attributes."""
+    """Return the counts of an attribute that was not counted by itself: a table summed over its other attributes."""
     noisy = table.values.sum(axis=tuple(other for other in range(len(table.attributes)) if other != axis))
     deviation = sqrt(table.variance * table.values.size / len(noisy))
     law = table.releases[0].noise.law

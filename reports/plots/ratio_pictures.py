@@ -1,4 +1,4 @@
-"""Draws a table of two attributes by the deviation of each count from independence, for pages and for MLflow.
+"""Draws a table of two attributes, coloured by the deviation of each count from independence, for pages and MLflow.
 
 Blue cells have more records than independent attributes would have, orange cells fewer. The deeper the colour, the
 larger the ratio, up to a factor of eight. The choice of tables does not belong here.
@@ -117,7 +117,7 @@ def _column_names(names: Sequence[str], x: float, y: float) -> Markup:
 
 
 def draw_ratios(tables: Sequence[Ratios]) -> str:
-    """Tables below each other, each before and after denoising, as an SVG file."""
+    """Draw tables below each other, each before and after denoising, as an SVG file."""
     parts, width, top = list[Markup](), 0.0, _PAD
     for table in tables:
         titles = [f"{' and '.join(table.line.names)}, {which}" for which in ("noisy", "denoised")]

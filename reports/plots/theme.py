@@ -121,7 +121,7 @@ def page_svg(figure: Figure, *, title: str) -> str:
 
 
 def svg_alone(parts: Iterable[Markup], size: tuple[float, float], words: str) -> str:
-    """Parts of a drawing as an SVG file of its own, in the colours of a page.
+    """Return parts of a drawing as a separate SVG file, in the colours of a page.
 
     Args:
         parts: elements with the classes of pages (reports/templates/page.css).

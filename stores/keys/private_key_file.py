@@ -2,7 +2,7 @@
 
 A new key waits next to the old one under another name until it is trusted, and then takes its place by a rename. A
 process that is killed in between leaves a waiting key: `settle` puts it in place if it is trusted, and removes it
-otherwise. Which keys are trusted does not belong here (signing_keys). No error reveals the content of the file, and no
+otherwise. signing_keys decides which keys are trusted. No error reveals the content of the file, and no
 variable of a function that raises an error contains it.
 """
 

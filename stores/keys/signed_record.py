@@ -55,7 +55,7 @@ def read_signed(path: Path) -> SignedRecord:
     """Read a record without checking its signature.
 
     Raises:
-        InvalidInput: there is none, or it is not of the form that records have.
+        InvalidInput: there is none, or it does not have the form of records.
     """
     return signed_content(read_record(path), str(path))
 

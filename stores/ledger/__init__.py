@@ -3,7 +3,7 @@
 ledger: charge, read, verify. charging: charges a step before it draws. state_ledger: opens the ledger of a state
 folder. database, migrations, roles: SQLite or PostgreSQL. anchor, evidence, recovery: copies of the ledger, and its
 recovery. moving: transfer to another database. refresh_share: the budget of a refresh. settled_ledger: for a replay.
-remembered_costs: what accountants have worked out before.
+remembered_costs: earlier results of the accountants.
 
 Entries and charges are defined in `deniable.ledger`.
 """

@@ -18,7 +18,7 @@ from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 
 _CHARGED = "steps/learn_parameters-*.json"
-"""Files in the vault once a release was charged: every release learns parameters and is charged for it before."""
+"""Files that are in the vault once a release was charged: every release is charged before it learns parameters."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _recorded(state: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
         with suppress(DeniableError, OSError, KeyError, TypeError):
             said = Statement.from_payload(Envelope.from_text(place.read_bytes()).payload)
             entry: Any = said.predicate["entry"]
-            entry_of(entry)  # which has the form of one, or is refused
+            entry_of(entry)  # the file has the form of a record, or is refused
             yield place.parent.name, [entry]
 
 

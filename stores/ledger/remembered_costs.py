@@ -1,7 +1,7 @@
-"""Keeps what accountants have worked out in a state folder's cache, so that each plan is calibrated once.
+"""Keeps results of the accountants in a state folder's cache, so that each plan is calibrated once.
 
-All of it follows from specs and public schemas. A new file replaces one that is lost, of another version or unreadable,
-and an answer that is wrong is found when it is used (deniable.privacy.accounting).
+All results follow from specs and public schemas. If the file is lost, unreadable or of another version, a new one is
+started. A wrong answer is detected when it is used (deniable.privacy.accounting).
 """
 
 import json
@@ -20,11 +20,11 @@ from stores.vault.disk import replace_whole
 
 _NAME = "costs.json"
 _MOST = 4096
-"""Answers in a file; when there are more, a new one is started."""
+"""The largest number of answers in a file; beyond it, a new file is started."""
 
 
 class CostsOnDisk(MutableMapping[str, float]):
-    """Answers by their questions, read from a file once and written with each new answer.
+    """A mapping from questions to answers, read from a file once, and written with each new answer.
 
     Args:
         place: the file.
@@ -36,12 +36,12 @@ class CostsOnDisk(MutableMapping[str, float]):
         self._answers = self._read()
 
     def __getitem__(self, question: str) -> float:
-        """The answer to a question."""
+        """Return the answer to a question."""
         return self._answers[question]
 
     def __setitem__(self, question: str, answer: float) -> None:
-        """Keep an answer; what cannot be written is known to this process alone."""
-        # What other processes have kept meanwhile stays.
+        """Keep an answer; if it cannot be written, only this process has it."""
+        # Answers that other processes have stored meanwhile are kept.
         self._answers = {**self._read(), **self._answers, question: answer}
         if len(self._answers) > _MOST:
             self._answers = {question: answer}
@@ -53,11 +53,11 @@ class CostsOnDisk(MutableMapping[str, float]):
         del self._answers[question]
 
     def __iter__(self) -> Iterator[str]:
-        """The questions."""
+        """Iterate over the questions."""
         return iter(self._answers)
 
     def __len__(self) -> int:
-        """Number of answers."""
+        """Return the number of answers."""
         return len(self._answers)
 
     def _read(self) -> dict[str, float]:
@@ -78,7 +78,7 @@ class CostsOnDisk(MutableMapping[str, float]):
 
 
 def remember_costs(state: Path) -> None:
-    """Have this process's accountants use what is kept in a state folder's cache, and add to it."""
+    """Make this process's accountants use the results in a state folder's cache, and add to them."""
     REMEMBERED.keep_in(_kept_in(state / "cache" / _NAME))
 
 
@@ -92,7 +92,7 @@ def _is_answer(answer: object) -> bool:
 
 
 def _made_by() -> str:
-    """A digest of the accountants' code and of the library's version: another code answers anew."""
+    """Return a digest of the accountants' code and the library's version: other code computes its own answers."""
     room = Path(os.fspath(deniable.privacy.__path__[0]))
     sources = b"\n".join(module.read_bytes() for module in sorted(room.glob("*.py")))
     return sha256(sources + version("dp-accounting").encode()).hexdigest()

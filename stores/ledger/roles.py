@@ -1,4 +1,4 @@
-"""Owner and user of a ledger in PostgreSQL: one creates and updates the schema, the other reads and appends.
+"""Owner and user of a ledger in PostgreSQL: the owner creates and updates the schema, the user reads and appends.
 
 The owner of a table can disable its triggers. Therefore, the role of the program owns nothing, and its only rights are
 to read and to append.

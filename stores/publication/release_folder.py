@@ -74,10 +74,10 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes], within: W
 def describe_domain(
     domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """The domain as a document: the attributes in column order, each with its kind, its values and their buckets.
+    """Return the domain as a document: the attributes in column order, with their kinds, values and buckets.
 
-    An attribute with bins has the step of its numbers, and each value the last number of its bin.
-    The rules and the public totals of the table, and how people are distinguished, are in it if there are any.
+    For an attribute with bins, the document has the step of its numbers, and the last number of each bin.
+    It includes the rules and the public totals of the table, and how people are distinguished, if there are any.
     """
     rules, totals = [rule.document() for rule in domain.rules], [total.document() for total in domain.totals]
     known: dict[str, Any] = ({"rules": rules} if rules else {}) | ({"totals": totals} if totals else {})

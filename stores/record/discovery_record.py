@@ -1,6 +1,6 @@
-"""Reads the record of a discovery, with a check of its signature or without one.
+"""Reads the record of a discovery, with or without a check of its signature.
 
-Whether its statements hold is checked in deniable.verification.discovery.
+deniable.verification.discovery checks whether its statements hold.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def discovery_place(state: Path, discovery: str) -> Path:
 
 
 def read_discovery(folder: Path) -> Mapping[str, Any]:
-    """What the record in the folder of a discovery states; its signature is not checked.
+    """Return the content of the record in a discovery's folder; its signature is not checked.
 
     Raises:
         InvalidInput: there is no record, or it is not that of a discovery.
@@ -36,7 +36,7 @@ def read_discovery(folder: Path) -> Mapping[str, Any]:
 
 
 def has_discovery(folder: Path) -> bool:
-    """Whether a folder has the record of a discovery, whatever it states."""
+    """Whether a folder contains the record of a discovery, whatever its content."""
     with suppress(DeniableError, OSError):
         envelope = Envelope.from_text((folder / RECORD).read_bytes())
         return Statement.from_payload(envelope.payload).version == DISCOVERY
@@ -44,7 +44,7 @@ def has_discovery(folder: Path) -> bool:
 
 
 def trusted_discovery(content: bytes, place: str, trusted: TrustedKeys) -> Mapping[str, Any]:
-    """What a record states that a trusted key has signed.
+    """Return the content of a record that a trusted key has signed.
 
     Args:
         content: the content of its file.

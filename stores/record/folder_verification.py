@@ -1,4 +1,4 @@
-"""Checks a release folder against its own signed record, like an auditor who has only the package.
+"""Checks a release folder against its own signed record, as an auditor with only the package would.
 
 The checks are in `deniable.verification.release`; the caller decides which keys to trust.
 """
@@ -37,7 +37,7 @@ def verified_release(
 def verified_beside(
     folder: Path, keys: TrustedKeys, found: str = "of the state folder", ledger: Sequence[str] | None = None
 ) -> ReleaseReport:
-    """Verify a folder that is published beside releases: that of a discovery or of a survey.
+    """Verify a published folder that is not a release: that of a discovery or of a survey.
 
     Args:
         folder: the folder.

@@ -64,7 +64,7 @@ class FoundRelease:
 
 @dataclass(frozen=True)
 class _Facts:
-    """What a record states of a release or a discovery.
+    """The content of a record about a release or a discovery.
 
     Attributes:
         told: the facts that are shown.

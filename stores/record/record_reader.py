@@ -1,6 +1,6 @@
 """Finds the record of a published release, checks its signature, and extracts spec and schema from it.
 
-Whether the statements of a record hold is checked in deniable.verification.release.
+deniable.verification.release checks whether the statements of a record hold.
 """
 
 import json

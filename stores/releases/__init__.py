@@ -1,6 +1,6 @@
-"""Releases of a dataset: which are unfinished, which snapshot each one used, which may be published.
+"""Releases of a dataset: which are unfinished, which snapshot each one used, and which may be published.
 
 resumable_releases: started and not finished. snapshots: whether arriving data were already released. approval,
-deciding: whether a release may be published, and who decided. discoveries: values and ranges that were proposed for a
-schema. discovery_run: the run of one in MLflow.
+deciding: whether a release may be published, and who decided. discoveries: values and ranges proposed for a schema.
+discovery_run: a discovery's run in MLflow.
 """

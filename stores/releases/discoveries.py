@@ -1,8 +1,8 @@
-"""Discoveries: which were begun, under which key and from which copy of the source, and the folder of each.
+"""Discoveries: which ones were begun, under which key and from which copy of the source, and their folders.
 
-A discovery has a vault, as a release has: its key, the copy of the columns requested, and a note by which the same
-command resumes it. Its folder, `discoveries/ID/`, has what was released and a signed record. The mechanism does not
-belong here (deniable.discovery), nor the counting (tasks.discovery.answer_questions).
+A discovery has a vault, like a release: its key, the copy of the requested columns, and a note by which the same
+command resumes it. Its folder, `discoveries/ID/`, contains the released answers and a signed record. The mechanism is
+in deniable.discovery, the counting in tasks.discovery.answer_questions.
 """
 
 import json
@@ -44,7 +44,7 @@ class Begun:
     Attributes:
         discovery: its name.
         dataset: the dataset's name in the ledger.
-        request: digest of what is requested, and of what is read.
+        request: digest of the request, and of what is read.
         commitment: commitment to its key.
         snapshot: keyed digest of the copy of the columns.
         finished: whether its folder is complete.
@@ -59,10 +59,10 @@ class Begun:
 
 
 def request_digest(spec: ReleaseSpec, plan: DiscoveryPlan) -> str:
-    """Digest of what is requested, of which source, for which privacy unit, by which version of the mechanism.
+    """Return a digest of the request: the questions, the source, the privacy unit and the version of the mechanism.
 
-    It has all that the counts depend on besides the copy of the columns, so that a discovery is resumed with the counts
-    with which it began: the same noise on other counts would disclose more than was charged.
+    It covers everything that the counts depend on besides the copy of the columns, so that a discovery is resumed with
+    the counts with which it began: the same noise on other counts would disclose more than was charged.
     """
     source = spec.source.model_dump(mode="json")
     person = None if spec.person is None else [spec.person.document(), *nobody(spec)]
@@ -70,17 +70,17 @@ def request_digest(spec: ReleaseSpec, plan: DiscoveryPlan) -> str:
 
 
 def nobody(spec: ReleaseSpec) -> list[str]:
-    """The texts by which the source marks a missing identifier of a person, in order."""
+    """Return the texts by which the source marks a missing person identifier, in order."""
     if spec.person is None:
         return []
     return sorted(str(code) for code in (spec.schema.columns[spec.person.column].metadata or {}).get("missing", ()))
 
 
 def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
-    """The latest discovery of the same request; None if there is none.
+    """Return the latest discovery of the same request; None if there is none.
 
     Raises:
-        Refused: a note that may be of it cannot be read; another discovery would be charged again.
+        Refused: a note that may belong to it cannot be read, and a new discovery would be charged again.
     """
     found = None
     for place in sorted((state / "vault").glob(f"*/{DISCOVERY_NOTE}")):
@@ -99,13 +99,13 @@ def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
 
 
 def begun_as(workspace: Workspace) -> Begun | None:
-    """The note of a discovery; None if its beginning is not noted yet."""
+    """Return the note of a discovery; None if its beginning is not noted yet."""
     place = workspace.vault / DISCOVERY_NOTE
     return Begun(**json.loads(place.read_text(encoding="utf-8"))) if place.exists() else None
 
 
 def note(workspace: Workspace, begun: Begun) -> None:
-    """Note a discovery in the vault, completely or not at all."""
+    """Write the note of a discovery to the vault, completely or not at all."""
     with workspace.writing(DISCOVERY_NOTE, Audience.RESTRICTED) as path:
         path.write_text(json.dumps(asdict(begun)), encoding="utf-8")
 
@@ -113,7 +113,7 @@ def note(workspace: Workspace, begun: Begun) -> None:
 def charge_of(
     spec: ReleaseSpec, plan: DiscoveryPlan, discovery: str, *, inputs: str = "planned", commitment: str = "planned"
 ) -> Charge:
-    """The charge of a discovery: all of it at once, before any noise is drawn.
+    """Return the charge of a discovery: all of it at once, before any noise is drawn.
 
     Args:
         spec: the spec, for the dataset.
@@ -145,7 +145,7 @@ def charge_of(
 
 
 def require_unit(spec: ReleaseSpec) -> None:
-    """Refuse a dataset whose ledger adds guarantees of another kind.
+    """Refuse a dataset whose ledger adds up guarantees of another kind.
 
     Raises:
         InvalidInput: its guarantees are for one record replaced.
@@ -158,17 +158,17 @@ def require_unit(spec: ReleaseSpec) -> None:
 
 
 def unit_in_words(spec: ReleaseSpec) -> str:
-    """The privacy unit of a discovery."""
+    """Return the privacy unit of a discovery, in words."""
     return unit_of(_person_of(spec))
 
 
 def _person_of(spec: ReleaseSpec) -> str:
-    """The column that distinguishes people; empty if the privacy unit is a record."""
+    """Return the column that identifies people; empty if the privacy unit is a record."""
     return "" if spec.person is None else spec.person.column
 
 
 def publish_discovery_folder(workspace: Workspace, content: str, entry: Entry, key: SigningKey) -> Path:
-    """Sign what was released, and move it into place as a whole.
+    """Sign the released answers, and move the folder into place as a whole.
 
     Args:
         workspace: the discovery.
@@ -181,7 +181,7 @@ def publish_discovery_folder(workspace: Workspace, content: str, entry: Entry, k
     """
     destination = discovery_place(workspace.state, workspace.release_id)
     if destination.exists():
-        # An earlier run was ended after the move.
+        # An earlier run ended after the move.
         return destination
     staged = workspace.staging
     shutil.rmtree(staged, ignore_errors=True)
@@ -212,15 +212,15 @@ def publish_discovery_folder(workspace: Workspace, content: str, entry: Entry, k
 
 
 def document_text(answers: Answers) -> str:
-    """The text of what a discovery released."""
+    """Return the text of the document that a discovery released."""
     return canonical(answers.document()) + "\n"
 
 
 def released_answers(state: Path, discovery: str) -> Answers:
-    """What a finished discovery released.
+    """Return the answers that a finished discovery released.
 
     Raises:
-        InvalidInput: its folder is missing, or is not what a discovery releases.
+        InvalidInput: its folder is missing, or is not the folder of a discovery.
     """
     place = discovery_place(state, discovery) / DOCUMENT
     try:
@@ -230,10 +230,10 @@ def released_answers(state: Path, discovery: str) -> Answers:
 
 
 def require_same_copy(workspace: Workspace, snapshot: Path, digest: str) -> Reference:
-    """The copy of the columns that a discovery began with.
+    """Return the copy of the columns with which a discovery began.
 
     Raises:
-        Refused: it is missing or was changed; counts of another copy would be another draw, with a charge of its own.
+        Refused: it is missing or was changed; the counts of another copy would be a different draw with its own charge.
     """
     if not snapshot.is_file() or workspace.describe("snapshot", snapshot, Audience.RESTRICTED).digest != digest:
         raise Refused(

@@ -1,6 +1,6 @@
-"""The run of a discovery in MLflow, beside the releases of its dataset. Everything that it shows is public.
+"""The run of a discovery in MLflow, next to the releases of its dataset. Everything in it is public.
 
-What it shows at the end follows from the signed record and the answers alone, so that an audit can compare it with them
+Its final content follows from the signed record and the answers alone, so an audit can compare it with them
 (tasks.audit.compare_discovery_run).
 """
 
@@ -47,7 +47,7 @@ _ACTIVE = "active"
 
 @dataclass(frozen=True)
 class Shown:
-    """What MLflow shows of a finished discovery, besides its files.
+    """MLflow's content for a finished discovery, besides its files.
 
     Attributes:
         parameters: its parameters.
@@ -77,7 +77,7 @@ class StepFound:
 
 @dataclass(frozen=True)
 class RunFound:
-    """What MLflow has of a discovery.
+    """MLflow's content for a discovery.
 
     Attributes:
         status: its outcome.
@@ -86,7 +86,7 @@ class RunFound:
         metrics: its figures, written exactly.
         tags: its tags.
         files: SHA-256 of its files, by path.
-        steps: the runs of its steps, those that were ended and repeated as well.
+        steps: the runs of its steps, including interrupted ones that were repeated.
     """
 
     status: str
@@ -130,10 +130,10 @@ def _exactly(run: Run) -> dict[str, str]:
 
 
 def shown_of(record: Mapping[str, Any], answers: Answers) -> Shown:
-    """What MLflow must show of a discovery.
+    """Return what MLflow must show for a discovery.
 
     Args:
-        record: what its signed record states.
+        record: the content of its signed record.
         answers: what it released.
     """
     named, charge = record["discovery"], record["entry"]["content"]
@@ -172,7 +172,7 @@ def recorded_discovery(state: Path, discovery: str, spec: ReleaseSpec, plan: Dis
     Args:
         state: the state folder.
         discovery: its name.
-        spec: the spec whose source it is about.
+        spec: the spec of its source.
         plan: what is requested.
         unit: the privacy unit, in words.
 
@@ -209,7 +209,7 @@ def recorded_discovery(state: Path, discovery: str, spec: ReleaseSpec, plan: Dis
 
 
 def complete_discovery(workspace: Workspace, folder: Path, answers: Answers) -> None:
-    """Show in MLflow what the record of a published discovery states.
+    """Write the content of a published discovery's record to MLflow.
 
     Args:
         workspace: the discovery.
@@ -226,7 +226,7 @@ def complete_discovery(workspace: Workspace, folder: Path, answers: Answers) -> 
 
 
 def _parameters(plan: DiscoveryPlan, unit: str) -> dict[str, str]:
-    """The parameters of a discovery; its document has all of the plan."""
+    """Return the parameters of a discovery; its document has the whole plan."""
     asked = {kind: [each.column for each in plan.questions if each.kind == kind] for kind in ("values", "range")}
     return {
         "epsilon": str(plan.epsilon),
@@ -239,6 +239,6 @@ def _parameters(plan: DiscoveryPlan, unit: str) -> dict[str, str]:
 
 
 def _names(columns: Sequence[str]) -> str:
-    """Names of columns; of many, the first ones."""
+    """Return the names of columns; of many, only the first ones."""
     more = len(columns) - _MOST_NAMED
     return ", ".join(columns[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "") or "none"

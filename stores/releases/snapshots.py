@@ -1,7 +1,7 @@
 """Recognises an arriving snapshot of a dataset: whether a release of exactly these rows is already published.
 
 Rows are compared by the content of their cells, not by their order or by their storage in a file. The notes are in the
-vault; nothing of them is published or recorded elsewhere.
+vault; nothing in them is published or recorded elsewhere.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from stores.vault.private_files import PRIVATE_FILE
 _NOTE = "arrival.json"
 _SNAPSHOT = "snapshot.parquet"
 _ROWS = 1 << 16
-_WHOLE = float(1 << 53)  # beyond this, not every whole number is a floating-point number
+_WHOLE = float(1 << 53)  # beyond this, not every integer is a floating-point number
 
 
 class _Note(BaseModel):

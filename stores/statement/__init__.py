@@ -1,5 +1,5 @@
 """The privacy statement in words: what is guaranteed, for whom, and what is not.
 
-statement: privacy.json and PRIVACY.md, and the templates of all Markdown that releases are described with. readers: who
-may read what of a release. words: what learners and samplers say about themselves.
+statement: privacy.json and PRIVACY.md, and the templates of all Markdown that describes releases. readers: who may read
+which parts of a release. words: the texts of learners and samplers about themselves.
 """

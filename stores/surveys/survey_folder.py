@@ -38,7 +38,7 @@ def load_survey(path: Path) -> Survey:
     """Read the document of a survey from a file.
 
     Raises:
-        InvalidInput: it is no survey, or cannot be read.
+        InvalidInput: it is not a survey, or cannot be read.
     """
     return read_survey(survey_text(path))
 
@@ -58,7 +58,7 @@ def survey_text(path: Path) -> str:
 
 
 def response_lines(path: Path) -> list[str]:
-    """The lines of a file of responses; those that are too long or no UTF-8 are kept as unreadable lines.
+    """Return the lines of a file of responses; lines that are too long or not UTF-8 are kept as unreadable.
 
     Raises:
         InvalidInput: it cannot be read.
@@ -81,12 +81,12 @@ def stage_survey(
     rows: Iterable[Sequence[str]],
     level: Fraction,
 ) -> None:
-    """Write all files of a survey but its record.
+    """Write all files of a survey except its record.
 
     Args:
         folder: an empty folder.
         survey: the survey.
-        document: the text that it was read from.
+        document: the text from which it was read.
         collected: the responses.
         rows: the rows of the estimates.
         level: probability with which an interval covers.
@@ -127,7 +127,7 @@ def publish_survey_folder(staged: Path, destination: Path, key: SigningKey, pred
 def survey_predicate(
     survey: Survey, collected: Collected, level: Fraction, key: SigningKey, *, mlflow_run: str, prefect_flow_run: str
 ) -> dict[str, Any]:
-    """What the record of a survey states.
+    """Return the content of a survey's record.
 
     Args:
         survey: the survey.

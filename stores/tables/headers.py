@@ -1,4 +1,4 @@
-"""The names of a table's columns, and nothing else of it."""
+"""The names of a table's columns, and nothing else in the table."""
 
 import csv
 import gzip

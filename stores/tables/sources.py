@@ -96,7 +96,7 @@ class Source:
                 yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _read(self, batch: pa.RecordBatch, name: str) -> pa.Array:
-        """A column of a batch; truth values that are read as text are the words that a schema has for them."""
+        """Return a column of a batch; truth values read as text become the words that a schema has for them."""
         column = batch.column(name)
         return pc.if_else(column, "True", "False") if name in self._booleans else column
 
@@ -473,11 +473,11 @@ def _tidy(column: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _texts_of_floats(column: pa.Array) -> pa.Array:
-    """Texts of floats: integers as the same integers would be written, and null for what is not a number."""
+    """Return texts of floats: an integral float is written as an integer, and a value that is not a number is null."""
     numbers = column.cast(pa.float64())
     is_whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), float(1 << 63)))
     integers = pc.if_else(is_whole, numbers, None).cast(pa.int64()).cast(pa.string())
-    # A float of 32 bits is written with the digits that it has: 0.1, not 0.10000000149011612.
+    # A 32-bit float is written with its own digits: 0.1, not 0.10000000149011612.
     others = pc.if_else(pc.is_nan(column), None, column).cast(pa.string())
     return pc.if_else(is_whole, integers, others)
 

@@ -62,10 +62,10 @@ def read_frames(path: Path) -> Iterator[pd.DataFrame]:
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:
-    """Rows as pandas holds them.
+    """Return rows as a data frame.
 
-    Integers beside nulls become floats there, which hold no integer above 2^53 exactly; a column with such integers and
-    nulls becomes text, so that a code is the same in every chunk.
+    In pandas, integers next to nulls become floats, which do not represent every integer above 2^53 exactly. A column
+    with such integers and nulls becomes text, so that a code is the same in every chunk.
     """
     for place, field in enumerate(table.schema):
         column = table.column(place)
@@ -75,7 +75,7 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
 
 
 def _exceeds_floats(column: pa.ChunkedArray) -> bool:
-    """Whether integers are larger than floats can hold exactly."""
+    """Whether integers are too large for floats to represent exactly."""
     ends = pc.min_max(column)
     return any(end is not None and abs(end) > _LARGEST_FLOAT for end in (ends["min"].as_py(), ends["max"].as_py()))
 
@@ -236,7 +236,8 @@ def decode(codes: Codes, domain: Domain) -> pd.DataFrame:
         domain: the values that the codes stand for.
 
     Returns:
-        One column per attribute, with the attribute's own type; of an attribute with bins the first number of each.
+        One column per attribute, with the attribute's own type; for an attribute with bins, the first number of each
+        bin.
     """
     columns = zip(domain.attributes, codes.T, strict=True)
     return pd.DataFrame({attribute.name: pd.Index(attribute.values).take(column) for attribute, column in columns})

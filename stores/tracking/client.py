@@ -60,7 +60,7 @@ def tracking_uri(state: Path) -> str:
 def place_of_artifacts(state: Path, experiment: str) -> str | None:
     """Location of the files of an experiment in MLflow; None if a server decides.
 
-    Without a location MLflow would keep them below the folder that a command happens to be run in.
+    Without a location, MLflow would keep them below the current folder of the command.
     """
     own = tracking_uri(state).startswith("sqlite:")
     return str(state / "mlflow" / "artifacts" / experiment) if own else None

@@ -1,4 +1,4 @@
-"""The model of a release as an MLflow model: listed with its run and its cost, loaded by its address, drawn from.
+"""The model of a release as an MLflow model: listed with its run and its cost, loaded by its address, and drawn from.
 
 It contains only public material: the model, the schema, and the code that draws from them. It is registered once its
 release is public (stores.tracking.registry), which is not decided when a model is learnt.

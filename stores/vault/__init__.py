@@ -2,6 +2,6 @@
 
 workspace: vault, shelf, staging and release folder. custody: custody of its key. journal: completed steps. lease: one
 process at a time. step_log: inputs, outputs and costs of each step. pending_approval, decisions, actors: decisions of
-persons. models: models and the other inputs of sampling. exact_counts: refusals by counts that no message has. scratch:
-a release that is run again. private_files, disk, kept_files, runtime_environment: files, and the code that ran.
+persons. models: models and the other inputs of sampling. exact_counts: refusals with counts that no message quotes.
+scratch: replays. private_files, disk, kept_files, runtime_environment: files, and the code that ran.
 """

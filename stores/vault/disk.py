@@ -30,10 +30,10 @@ def flush_to_disk(path: Path) -> None:
 
 
 def replace_whole(place: Path, text: str) -> None:
-    """Replace a file completely or not at all; after a power failure the former one may be there.
+    """Replace a file completely or not at all; after a power failure the old one may still be there.
 
     Raises:
-        OSError: it cannot be written; the former one stays, and nothing is left beside it.
+        OSError: it cannot be written; the old one stays, and no other file is left.
     """
     with NamedTemporaryFile("w", dir=place.parent, prefix=f".{place.name}.", encoding="utf-8", delete=False) as file:
         temporary = Path(file.name)

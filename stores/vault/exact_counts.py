@@ -1,6 +1,6 @@
-"""Refusals that rest on exact counts of real records: the message has none, and a file in the vault has them all.
+"""Refusals based on exact counts of real records: a file in the vault has the counts, and the message has none.
 
-A message goes to Prefect, to MLflow and to logs; the file is for cleared staff, and the command line shows it to them.
+A message goes to Prefect, to MLflow and to logs. The file is for cleared staff, to whom the command line shows it.
 """
 
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from stores.vault.workspace import Workspace
 
 
 class RefusedByCounts(Refused):
-    """A release that is refused because of exact counts, which the message does not quote.
+    """A release was refused because of exact counts, which the message does not quote.
 
     Args:
-        sentence: what must hold, what was got without a count, and what to do; without its full stop.
-        details: the file that has the counts.
+        sentence: what must hold, what was found, without counts, and what to do; without a full stop.
+        details: the file with the counts.
     """
 
     def __init__(self, sentence: str, details: Path) -> None:
@@ -24,11 +24,11 @@ class RefusedByCounts(Refused):
         self.sentence, self.details = sentence, details
 
     def __str__(self) -> str:
-        """The sentence, and where the counts are."""
+        """Return the sentence, and where the counts are."""
         return f"{self.sentence}; the counts are in {self.details}, for cleared staff."
 
     def counts(self) -> str:
-        """The counts, for cleared staff; empty if this user may not read them, or the file is gone."""
+        """Return the counts, for cleared staff; empty if this user may not read them, or the file no longer exists."""
         try:
             return self.details.read_text(encoding="utf-8")
         except OSError:
@@ -36,13 +36,13 @@ class RefusedByCounts(Refused):
 
 
 def refused_by_counts(workspace: Workspace, step: str, sentence: str, counts: Iterable[str]) -> RefusedByCounts:
-    """Keep the counts in the vault, and make the refusal that names their file.
+    """Write the counts to the vault, and return the refusal that names their file.
 
     Args:
         workspace: the release; its errors are kept even if it is discarded.
-        step: the step that refuses.
+        step: the refusing step.
         sentence: see RefusedByCounts.
-        counts: the counts, line by line.
+        counts: the counts, one per line.
     """
     path = make_private_folder(workspace.vault / "errors") / f"{step}.txt"
     path.touch(mode=PRIVATE_FILE)

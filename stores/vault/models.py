@@ -19,7 +19,7 @@ def read_model(domain: Domain, model: Reference) -> Network:
 
 
 def read_drawn_from(domain: Domain, made: Reference) -> Any:
-    """Read what records are drawn from: a network, or the document of urns, which has no counts."""
+    """Read the object from which records are drawn: a network, or the document of urns, which has no counts."""
     if made.name == URNS.name:
         return json.loads(made.path.read_text())
     return read_model(domain, made)

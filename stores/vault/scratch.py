@@ -1,4 +1,4 @@
-"""Scratch folders: state folders in which a release is run again, separate from everything that is kept.
+"""Scratch folders: state folders for replays, separate from everything that is kept.
 
 A scratch folder contains its own ledger, MLflow store and key, regardless of the environment: a repeated run must not
 be charged, recorded or published again. The repeated run itself belongs to flows.replay.
