@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from mlflow import MlflowClient
@@ -188,10 +189,28 @@ def test_it_is_found_and_audited_and_shown_in_the_ledger(
         "metric epsilon of step answer_questions was changed; it is now 0.5",
     ):
         assert fault in audited
+    artifacts = _artifacts_of(client, run)
+    answers, record = artifacts / "public" / DOCUMENT, artifacts / "public" / RECORD
+    answers.write_text(answers.read_text() + " ")
+    record.unlink()
+    (artifacts / "public" / "another.json").write_text("{}")
+    status, audited = said("audit", made.discovery)
+    assert status == 1
+    for fault in (
+        f"artifact public/{DOCUMENT} was changed",
+        f"artifact public/{RECORD} was deleted",
+        "artifact public/another.json was added",
+    ):
+        assert fault in audited
     client.delete_run(run)
     assert "the run was deleted" in said("audit", made.discovery)[1]
     (state / "mlflow" / "mlflow.db").rename(state / "mlflow" / "lost.db")
     assert "FAILED  MLflow's run can be compared" in said("audit", made.discovery)[1]
+
+
+def _artifacts_of(client: MlflowClient, run: str) -> Path:
+    """The folder in which MLflow has the artifacts of a run."""
+    return Path(unquote(urlsplit(client.get_run(run).info.artifact_uri).path))
 
 
 def test_discoveries_and_surveys_are_in_a_backup_and_verified_when_it_is_restored(
