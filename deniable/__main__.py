@@ -2,8 +2,8 @@
 
 `python -m deniable verify FOLDER` checks a release, a survey or a discovery; `python -m deniable respond SURVEY`
 answers a survey; `python -m deniable infer RELEASE_DIR QUESTION` answers with intervals; `python -m deniable posterior
-RELEASE_DIR` computes what synthetic sets say.
-The checks do not belong here, nor the opening of files (folder_on_disk), nor what a respondent keeps (respondent).
+RELEASE_DIR` computes the posterior of the population's shares from synthetic sets. The checks, opening files
+(folder_on_disk) and a respondent's own files (respondent) do not belong here.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns:
-        0 if everything holds, 1 if something does not, 2 if something cannot be read.
+        0 if every check passes, 1 if one fails, 2 if something cannot be read.
     """
     given = sys.argv[1:] if arguments is None else arguments
     asked = _parser(given[0] if given else "").parse_args(given)
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         show(str(error).split("\n"), sys.stderr)
         return UNREADABLE
     except BrokenPipeError:
-        # The reader has closed the pipe; there is no one to report to, now or at exit.
+        # The reader has closed the pipe: nothing can be reported, now or at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREADABLE
     return status
@@ -203,7 +203,7 @@ def _respond(asked: argparse.Namespace) -> int:
 
 
 def _trust(asked: argparse.Namespace) -> Any:
-    """The trusted keys: those named, otherwise the user's own; never those of the current folder."""
+    """The trusted keys: those named, otherwise the user's own; never any found in the current folder."""
     from deniable.record.trust import TrustedKeys  # noqa: PLC0415
     from deniable.verification.release import Trust  # noqa: PLC0415 - as above
 
@@ -230,19 +230,19 @@ def _trust(asked: argparse.Namespace) -> Any:
 
 
 def _own_trust_file() -> str:
-    """The place of the user's own trust file."""
+    """The path of the user's own trust file."""
     return os.path.join(_configuration(), *_TRUST_FILE)  # noqa: PTH118
 
 
 def _configuration() -> str:
-    """The folder of the user's configuration; a relative one is ignored, as in the XDG specification."""
+    """The folder of the user's configuration; a relative path is ignored, as the XDG specification requires."""
     folder = os.environ.get(CONFIGURATION_VARIABLE, "")
     return folder if os.path.isabs(folder) else os.path.expanduser(_CONFIGURATION)  # noqa: PTH111, PTH117
 
 
 def _lines(path: str, what: str) -> list[str]:
     try:
-        # Entries are separated by \n only: text within may hold other characters that end lines.
+        # Entries are separated by \n only: their text may contain other line terminators.
         lines = _content(path, what).decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise _Unreadable(f"{what} must be a readable file, got {path}: {error}; name another.") from None
@@ -266,7 +266,7 @@ def _say(lines: Sequence[str], *, holds: bool) -> int:
 
 
 def _parser(command: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands; questions to a release, which take long to import, only if they may be wanted."""
+    """The parser of all commands; `infer`, which is slow to import, is added only if it may be needed."""
     parser = argparse.ArgumentParser(
         prog="python -m deniable", description="Check what a release claims, offline, or respond to a survey."
     )

@@ -1,7 +1,7 @@
-"""Lines for a person: printed as they are, and on a terminal broken between words.
+"""Prints lines unchanged, except that on a terminal they are broken between words.
 
-A line that is wider than a terminal would break within words. What is not printed on a terminal keeps one line for each
-finding, so that other programs find it. What is printed does not belong here.
+A terminal breaks long lines within words. Output to a file or pipe has one line per finding, so that other programs
+can parse it. The text itself does not belong here.
 """
 
 import re
@@ -22,7 +22,7 @@ def show(lines: Iterable[str], file: TextIO | None = None) -> None:
 
     Args:
         lines: without line ends.
-        file: where to; standard output unless given.
+        file: the destination; standard output by default.
     """
     file = sys.stdout if file is None else file
     if file.isatty():
@@ -31,9 +31,9 @@ def show(lines: Iterable[str], file: TextIO | None = None) -> None:
 
 
 def folded(lines: Iterable[str], width: int) -> Iterator[str]:
-    """Break lines between words, and continue below the text beside a label, or below the text.
+    """Break lines between words; continuation lines are indented to the start of the text, after any label.
 
-    Words that are wider than the width, such as addresses and digests, stay whole.
+    Words longer than the width, such as addresses and digests, stay whole.
 
     Args:
         lines: without line ends.

@@ -1,7 +1,7 @@
-"""The data user's side of a release: its folder is read and checked, and questions to it are answered in words.
+"""The data user's side of a release: reads and checks its folder, and answers questions about it.
 
-What follows from the measurements does not belong here (deniable.inference), nor the checks of a whole folder
-(deniable.verification).
+Inference from the measurements (deniable.inference) and checks of a whole folder (deniable.verification) do not belong
+here.
 """
 
 import argparse
@@ -58,11 +58,11 @@ from deniable.verification.survey import DOCUMENT as SURVEY_DOCUMENT
 
 _LARGEST = 1 << 28
 _MOST_LINES = 60
-"""Rows of a table that the readable answer shows."""
+"""Number of rows of a table that the text answer shows."""
 _SMALLEST_P = 1e-12
 _SHOWN_SHARE = 0.005
 _POINTS = {"share", "difference of shares"}
-"""What is shown in percent, and in percentage points."""
+"""Kinds of answers shown in percent, and in percentage points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,9 @@ class ReadRelease:
     """A release, ready for questions.
 
     Attributes:
-        inference: the answers.
-        notes: what was not checked, in sentences; digests of the files that are read are, if there is a record.
+        inference: answers questions.
+        notes: sentences that state what was not checked. If there is a record, the digests of the files read are
+            checked.
         name: the release's name; empty if it has no record.
     """
 
@@ -81,16 +82,16 @@ class ReadRelease:
 
 
 def read_release(folder: Folder, trust: Trust | None = None, people: int | None = None) -> ReadRelease:
-    """Read what a release measured, or what else its records follow from.
+    """Read a release's measurements, or whatever else it publishes about the distribution of its records.
 
     Args:
         folder: the release folder, or the folder of a survey.
-        trust: the keys whose signatures are accepted; the signature is not checked without keys.
-        people: number of people, if the user states it and the release does not.
+        trust: the keys whose signatures are accepted; without keys, the signature is not checked.
+        people: number of people, if stated by the user and not by the release.
 
     Raises:
-        InvalidInput: a file is missing or not in its form.
-        Refused: a file or the record was altered, or the release published nothing that was measured.
+        InvalidInput: a file is missing or malformed.
+        Refused: a file or the record was altered, or the release published no measurements.
     """
     names = folder.members()
     files = _Files(folder, names)
@@ -146,7 +147,7 @@ def _other(files: "_Files", names: Mapping[str, str], record: Mapping[str, Any],
     """A release that publishes no noisy tables.
 
     Raises:
-        Refused: no law of its records is known.
+        Refused: the distribution of its records is unknown.
     """
     if not record or not {URNS, SEEDS} & set(names):
         raise Refused(
@@ -183,7 +184,7 @@ def _certificate(files: "_Files", domain: Domain) -> Certificate:
 
 
 class _Files:
-    """Files of a folder, each of which must be as it was signed."""
+    """Reads the files of a folder, each of which must match its signed digest."""
 
     def __init__(self, folder: Folder, names: Mapping[str, str]) -> None:
         self._folder, self._names = folder, names
@@ -194,7 +195,7 @@ class _Files:
 
         Raises:
             InvalidInput: it is missing or too large.
-            Refused: it is not what was signed.
+            Refused: it does not match its signed digest.
         """
         if self._names.get(name) != FILE:
             raise InvalidInput(f"{name} must be a file of the release folder, and is missing.")
@@ -218,14 +219,14 @@ class _Files:
 
 
 class SyntheticRecords:
-    """The synthetic records, as what the model says; they are read when they are first needed."""
+    """The synthetic records as an approximation of the model; they are read when first needed."""
 
     def __init__(self, files: _Files, domain: Domain, names: Sequence[str]) -> None:
         self._files, self._domain, self._names = files, domain, names
         self._codes: NDArray[np.int64] | None = None
 
     def total(self, query: Query) -> float:
-        """The sum over the records of a function of each."""
+        """The sum of a function over the records."""
         found = 0.0
         for term in query.terms:
             own = np.full(len(self.codes), term.factor)
@@ -261,7 +262,7 @@ class SyntheticRecords:
 
 
 def _formed(name: str, read: Callable[[], Any]) -> Any:
-    """What is read from a document that may be of any form."""
+    """Read a part of a document that may have any form."""
     try:
         return read()
     except DeniableError:
@@ -283,9 +284,9 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
     """Add `infer` to the command line.
 
     Args:
-        commands: where commands are added.
-        carry_out: what runs it.
-        keys: which trusted keys are used by default, in words.
+        commands: the parser's subcommands.
+        carry_out: the function that runs the command.
+        keys: the default trusted keys, in words.
     """
     infer = commands.add_parser(
         "infer",
@@ -364,7 +365,7 @@ def answer_to(inference: Inference | OtherRelease, asked: argparse.Namespace) ->
     """The answer to a question of the command line.
 
     Raises:
-        InvalidInput, Refused: it cannot be answered; one sentence.
+        InvalidInput, Refused: it cannot be answered; the message is one sentence.
     """
     how = Asked(asked.level, asked.estimand, asked.grade, asked.deff, asked.sampling)
     if isinstance(inference, OtherRelease):
@@ -391,7 +392,7 @@ def answer_to(inference: Inference | OtherRelease, asked: argparse.Namespace) ->
 
 
 def document_of(read: ReadRelease, answer: Answer | TableAnswer) -> dict[str, Any]:
-    """An answer with the release that it is of, ready for JSON."""
+    """An answer with the name of its release, ready for JSON."""
     return {"release": read.name, "unchecked": list(read.notes), **answer.document()}
 
 
@@ -407,7 +408,7 @@ def csv_of(answer: Answer | TableAnswer) -> str:
 
 
 def lines_of(answer: Answer | TableAnswer) -> Iterator[str]:
-    """An answer in words."""
+    """An answer as text."""
     if isinstance(answer, TableAnswer):
         yield from _lines_of_table(answer)
         return
@@ -464,7 +465,7 @@ def _lines_of_table(answer: TableAnswer) -> Iterator[str]:
 
 
 def number(value: float, answer: Answer) -> str:
-    """A number with as many decimals as its error deserves: two digits of the interval's half."""
+    """A number, rounded to two significant digits of the interval's half-width."""
     if not isfinite(value):
         return "unbounded"
     if answer.kind == "count":

@@ -24,13 +24,13 @@ class FolderOnDisk:
         self._path = path
 
     def members(self) -> Mapping[str, str]:
-        """All members, including hidden ones: by name, `file` or their other kind.
+        """All members by name, including hidden ones: `file` or another kind.
 
         Raises:
             OSError: it cannot be read.
         """
         with os.scandir(self._path) as entries:
-            # A release has some twenty files; if a folder has more than this, naming some is enough.
+            # A release has some twenty files; of a folder with more than this, naming some is enough.
             return {entry.name: _kind(entry) for entry in islice(entries, _MOST_MEMBERS)}
 
     def open(self, name: str) -> BinaryIO:
@@ -43,11 +43,11 @@ class FolderOnDisk:
 
 
 def open_regular(path: str, *, follow: bool = True) -> BinaryIO:
-    """Open a regular file, which the caller closes: a pipe could block forever, and a device has no end.
+    """Open a regular file; the caller closes it. A pipe could block forever, and a device has no end.
 
     Args:
         path: the file.
-        follow: whether it may be a link to one.
+        follow: whether a symbolic link to one is accepted.
 
     Raises:
         OSError: it is not a regular file, or cannot be opened.

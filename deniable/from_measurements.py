@@ -1,8 +1,8 @@
-"""`python -m deniable from-measurements`: a model and synthetic records from noisy tables that others published.
+"""`python -m deniable from-measurements`: a model and synthetic records from noisy tables published by others.
 
-Tables become measurements, estimates that agree, intervals, a graphical model and records by the code that our own
-learners use (`mst`, `nist_mst`). Nothing here is confidential: noise was added by those who published the tables, and
-the random words of the records follow from the file. Needs the compiled code of models (the extra `learn`).
+From the tables, the code of our own learners (`mst`, `nist_mst`) computes consistent estimates, intervals, a graphical
+model and records. Nothing here is confidential: the publisher of the tables added the noise, and the random words that
+draw the records are derived from the file. Needs the compiled code of the models (the extra `learn`).
 """
 
 import csv
@@ -34,7 +34,7 @@ from deniable.models.graphical.fitting import NoisyTable, fit
 from deniable.models.graphical.junction_tree import JunctionTree
 
 MOST_CELLS: Final = 20_000_000
-"""Largest number of cells of the model's cliques together."""
+"""Largest total number of cells of the model's cliques."""
 MOST_RECORDS: Final = 10_000_000
 _TOLERANCE = 1e-3
 
@@ -59,12 +59,12 @@ are no sample, and an interval that is computed from them does not.
 
 @dataclass(frozen=True)
 class MadeOfOthers:
-    """What was made of noisy tables.
+    """The results computed from noisy tables.
 
     Attributes:
         files: text of each file, by its name.
         tables: number of tables.
-        records: estimated number of records that were counted.
+        records: estimated number of records counted in the tables.
         cells: number of cells of the model.
     """
 
@@ -75,14 +75,14 @@ class MadeOfOthers:
 
 
 def made_of_others(text: str, records: int) -> MadeOfOthers:
-    """Make estimates, a model and synthetic records of noisy tables.
+    """Compute estimates, a model and synthetic records from noisy tables.
 
     Args:
         text: the file of noisy tables, JSON.
         records: number of synthetic records.
 
     Raises:
-        InvalidInput: the file is not of the documented form, or the model would be too large.
+        InvalidInput: the file is not in the documented format, or the model would be too large.
     """
     if not 1 <= records <= MOST_RECORDS:
         raise InvalidInput(f"the number of records must be from 1 to {MOST_RECORDS:,}, got {records}.")
@@ -121,7 +121,7 @@ def _pool(measured: Measurements, estimates: Mapping[str, Any], i: int) -> Poole
     """The buckets of an attribute in the model, and the share of each value in its bucket by consistent estimates."""
     size, buckets = measured.domain.cardinalities[i], measured.buckets[i]
     if not any(i in table.attributes for table in measured.tables):
-        # Nothing is known of it: all values are equally probable.
+        # Nothing was measured in it: all values are equally probable.
         return Pooled(np.zeros(size, np.uint16), np.ones(1, np.int64), np.asarray([size]), np.full(size, 1 / size))
     values = np.bincount(buckets)
     shares = 1 / values[buckets]
@@ -135,7 +135,7 @@ def _pool(measured: Measurements, estimates: Mapping[str, Any], i: int) -> Poole
 
 
 def _noisy_table(table: MeasuredTable, measured: Measurements, pools: list[Pooled]) -> NoisyTable:
-    """A table by the buckets of the model: a sum of several values has the noise of all of them."""
+    """A table summed to the model's buckets; the noise of a bucket is the sum of the noise of its values."""
     counts: Cells = table.values
     variance = np.full(counts.shape, table.variance)
     for axis, i in enumerate(table.attributes):

@@ -6,8 +6,8 @@ charged (`ChargedDraws`, decision 26).
 A mechanism has a folder of its own with three modules: `spec`, its entry in a release spec; `steps` or `sampler`, its
 operations on the data and their results; `verification`, what a record must state about them. The registries,
 deniable.learners.registry and deniable.samplers.registry, find the folders by name. How to add one:
-docs/developer/adding-a-mechanism.md. A step is planned before anything is read; the caller that runs it reserves its
-cost first, counts for it, and stores its products.
+docs/developer/adding-a-mechanism.md. A step is planned before any data are read; the caller reserves its cost,
+supplies its counts, and stores its products.
 """
 
 import json
@@ -33,7 +33,7 @@ Arrays: TypeAlias = Sequence[NDArray[Any]]
 """Counts, as a list of arrays."""
 
 PartDelta: TypeAlias = Callable[[Fraction], Fraction]
-"""Converts the delta of a step in the whole release to that for the records that the step reads."""
+"""Converts a step's delta for the whole release to its delta for the records that it reads."""
 
 Draw: TypeAlias = Callable[[int, int], Codes]
 """The released records of a chunk, given its number and the number of its candidates."""
@@ -58,9 +58,9 @@ class Counter(Protocol):
         """
 
     def advance(self, amount: int) -> None:
-        """Report an amount of the work that the step has planned; a long step does so every second or so.
+        """Report progress, in units of the planned work; a long step does so about every second.
 
-        Nothing that depends on confidential data beyond noisy answers may decide when it does.
+        The times of the reports may depend on confidential data only through noisy answers.
         """
 
 
@@ -76,14 +76,15 @@ def read_json(file: BinaryIO) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """Something that a step makes and that later steps read.
+    """An output of a step that later steps read.
 
     Attributes:
-        name: what it is.
+        name: its name.
         file: name of its file.
         is_public: whether it is released; otherwise it stays in the vault.
-        is_shown: whether it is also stored with the tracked run of its step, for browsing.
-        write: writes it to a file. Its bytes must depend on it alone: their digest determines later draws.
+        is_shown: whether it is also stored with the step's tracked run, for browsing.
+        write: writes it to a file. The bytes must depend on the product alone, because their digest determines later
+            draws.
         read: reads it back.
     """
 
@@ -104,15 +105,15 @@ GRAPH = Product(name="graph", file="graph.json", is_shown=True, write=_write_ind
 MODEL = Product(name="model", file="model.json")
 """The model, a document of a known format (deniable.models.model_formats)."""
 MEASURED = Product(name="measured", file=MEASURED_FILE, is_shown=True)
-"""What was measured, in the one format of deniable.measurements.document; made by all learners that release tables."""
+"""The measurements, in the format of deniable.measurements.document; every learner that releases tables makes them."""
 CERTIFICATE = Product(name="certificate", file=CERTIFICATE_FILE, is_shown=True)
-"""One noisy number that bounds the error of the model (deniable.measurements.certificate), if the spec has one."""
+"""A noisy number that bounds the model's error (deniable.measurements.certificate), if the spec requests one."""
 URNS = Product(name="urns", file="urns.json", is_shown=True, write=_write_indented)
-"""What records are drawn from, without its counts, which are not released; learners whose draws are charged make it."""
+"""The urns that records are drawn from, without their counts, which are not released; made if draws are charged."""
 
 
 def _write_arrays(arrays: Arrays, file: BinaryIO) -> None:
-    """Write arrays in order, each in NumPy's format; the bytes of an archive would depend on Python's version."""
+    """Write arrays in order, each in NumPy's format; an archive's bytes would depend on the version of Python."""
     np.save(file, np.asarray([len(arrays)]), allow_pickle=False)
     for array in arrays:
         np.save(file, array, allow_pickle=False)
@@ -125,11 +126,11 @@ def _read_arrays(file: BinaryIO) -> Arrays:
 EXACT_COUNTS = Product(
     name="exact_counts", file="exact_counts.npy", is_public=False, write=_write_arrays, read=_read_arrays
 )
-"""The counts that charged draws are made from, without noise: a list of arrays that stays in the vault."""
+"""The exact counts from which charged draws are made: a list of arrays that stays in the vault."""
 
 
 def drawn_from(made: Mapping[str, A]) -> A:
-    """What records are drawn from: the model, or the urns of a learner whose draws are charged.
+    """The source of records: the model, or the urns if draws are charged.
 
     Args:
         made: the products of the learner's steps, by name.
@@ -144,7 +145,7 @@ class Made:
     Attributes:
         products: its products, by name.
         figures: its public figures.
-        internal: figures that depend on the data without noise.
+        internal: figures computed from the data without noise.
     """
 
     products: Mapping[str, Any]
@@ -158,11 +159,11 @@ Run: TypeAlias = Callable[[Counter, Mapping[str, Any], StreamOpener], Made]
 
 @dataclass(frozen=True, kw_only=True)
 class PublicTable:
-    """A table that anyone may read, whose rows a step counts instead of those of a part.
+    """A public table, whose rows a step counts instead of the rows of a part.
 
     Attributes:
         path: its path, relative to the spec's folder.
-        sha256: digest of the file; another file is refused unread.
+        sha256: digest of the file; a file with another digest is refused.
     """
 
     path: str
@@ -171,21 +172,21 @@ class PublicTable:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedStep:
-    """A step as planned before anything is read; execution, ledger and record all follow this plan.
+    """A step as planned before any data are read; execution, ledger and record all follow this plan.
 
     Attributes:
         name: name of the draw in ledger and record.
-        part: the part of the rows that it reads; None if it reads none and costs nothing.
+        part: the part of the rows that it reads; None if it reads no rows, and hence costs nothing.
         public: the public table whose rows it counts, if any; it then reads no part.
         events: its mechanism events.
         guarantee: their cost; None if there is no differential privacy.
-        record: cost of the record of one attempt, if a theorem gives it.
+        record: cost of one attempt for its own record, if a theorem states it.
         parameters: everything that determines the draw apart from the data and the release key.
         shown: public parameters, for browsing.
-        reads: products of earlier steps that it reads, by name and in this order.
+        reads: names of the products of earlier steps that it reads, in this order.
         makes: its products.
-        taken_in: the step in which the cost is spent, if the draws come in a later one; otherwise `name`.
-        work: amount of work that it reports to its counter, in a unit of its own; 0 if it reports none.
+        taken_in: the step in which the cost is spent, if the draws are made in a later one; otherwise `name`.
+        work: total amount of work that it reports to its counter, in its own unit; 0 if it reports none.
         run: runs it.
     """
 
@@ -210,7 +211,7 @@ class PlannedStep:
 
     @property
     def draws_later(self) -> bool:
-        """Whether the draws charged here are made in later steps."""
+        """Whether the draws charged in this step are made in later steps."""
         return self.task != self.name
 
 
@@ -219,7 +220,7 @@ class Sampler:
     """How records are drawn.
 
     Attributes:
-        prepare: the step that computes what is needed from the seeds; None if records come from the model alone.
+        prepare: the step that prepares the seeds; None if records are drawn from the model alone.
         open: returns the function that draws a chunk, given the model or the urns' document, the step's product, and
             the opener of streams.
     """
@@ -234,18 +235,18 @@ def _no_figures(_: Arrays) -> Mapping[str, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class ChargedDraws:
-    """Draws from exact counts that are never released; each is charged, and their number is fixed before data are read.
+    """Draws from exact counts that are never released; each is charged, and the number is fixed before data are read.
 
     A learner plans them (its module `draws`), and the sampler `per_draw` charges them and makes them.
 
     Attributes:
-        events: the events of all draws of the release, of the part `parameters`; their `outputs` are the draws.
+        events: the events of all draws of the release, from the part `parameters`; their `outputs` are the draws.
         is_private: whether the draws are differentially private; otherwise the events are `EXACT_COUNTS` of step_costs.
         parameters: everything that determines the draws apart from the urns, the data and the release key.
-        count: counts what is drawn from: given a counter and the urns' document, the arrays of EXACT_COUNTS.
+        count: counts the contents of the urns: given a counter and the urns' document, the arrays of EXACT_COUNTS.
         open: returns the function that draws a chunk, given the urns' document, these arrays, and the opener of
             streams.
-        internal: figures of these arrays, which depend on the data without noise.
+        internal: figures computed from these arrays, without noise.
     """
 
     events: tuple[MechanismEvent, ...]

@@ -1,4 +1,4 @@
-"""A release that publishes no noisy tables, from the documents of its folder, as something that answers questions."""
+"""Answers questions about a release that publishes no noisy tables, from the other documents in its folder."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -46,7 +46,7 @@ def drawn_release(
         labels: what values stand for.
 
     Raises:
-        Refused: the law of its records is not public.
+        Refused: the distribution of its records is not public.
     """
     if urns["format"] == SETS:
         found = codes()
@@ -102,10 +102,10 @@ def _flows(spec: Document, domain: Domain, urns: Document, codes: Codes, labels:
 
 
 def _kept(spec: Document) -> float:
-    """The probability with which a row is among those that were drawn from.
+    """The probability that a row is in the part from which records were drawn.
 
     Raises:
-        Refused: the spec states no split, so that it is not known.
+        Refused: the spec states no split, so the probability is unknown.
     """
     split = spec.get("split")
     if not split:
@@ -146,7 +146,7 @@ def survey_release(survey: Survey, responses: list[dict[str, str]]) -> OtherRele
 
     Args:
         survey: the survey.
-        responses: a response to each question, by name, for each respondent.
+        responses: each respondent's response to each question, by name.
     """
     rows = rows_of(survey, responses)
     return SurveyInference(survey, support_counts(survey, rows), len(rows))

@@ -1,6 +1,6 @@
-"""The respondent's side of a survey: the key, the prompt and what was given before, as files of the respondent alone.
+"""The respondent's side of a survey: the key, the prompt, and earlier responses, in private files of the respondent.
 
-How an answer is randomized does not belong here (deniable.local.responding).
+The randomization of answers does not belong here (deniable.local.responding).
 """
 
 import json
@@ -28,14 +28,14 @@ _GIVEN = ".given"
 def respond_to(survey_file: str, key_file: str, answers_file: str | None, out: str | None) -> None:
     """Ask a respondent the questions of a survey, and write the randomized responses.
 
-    A respondent who has responded before is not asked again: the same responses are written, for other answers would
+    A respondent who has already responded is not asked again: the same responses are written, because new ones would
     spend epsilon again.
 
     Args:
         survey_file: the survey's document.
         key_file: the respondent's key; it is made if there is none.
-        answers_file: JSON with an answer to every question, instead of typing them.
-        out: the file to append the line of responses to; by default standard output.
+        answers_file: JSON with an answer to every question; without it, answers are typed.
+        out: the file to which the line of responses is appended; standard output by default.
 
     Raises:
         InvalidInput: a file cannot be used, or an answer is impossible.
@@ -59,7 +59,7 @@ def respond_to(survey_file: str, key_file: str, answers_file: str | None, out: s
 
 
 def _asked(survey: Survey) -> dict[str, str]:
-    """The answers, typed in; the prompts go to standard error, and nothing that is typed is kept."""
+    """Read typed answers; prompts go to standard error, and the answers are not kept."""
     _say(survey.title)
     answers = {}
     for question in survey.questions:
@@ -91,7 +91,7 @@ def _answers(path: str) -> Mapping[str, object]:
 
 
 def _key(path: str) -> ReleaseKey:
-    """The respondent's key, made if there is none; nobody but its owner may read its file."""
+    """The respondent's key, made if there is none; only its owner may read the file."""
     try:
         with open_regular(path) as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
@@ -111,7 +111,7 @@ def _key(path: str) -> ReleaseKey:
 
 
 def _given_before(key_file: str) -> dict[str, tuple[str, float]]:
-    """What was given with a key before: the line and its epsilon, by the survey's digest."""
+    """Earlier responses under a key: the line and its epsilon, by the survey's digest."""
     given = {}
     try:
         text = _text(key_file + _GIVEN, "the list of your responses")
@@ -126,7 +126,7 @@ def _given_before(key_file: str) -> dict[str, tuple[str, float]]:
 
 
 def _note(key_file: str, survey: Survey, line: str) -> None:
-    """Keep a response before it leaves: a second one under other answers would spend epsilon again."""
+    """Store a response before it is sent: a second one with other answers would spend epsilon again."""
     entry = {"survey": survey.digest, "epsilon": survey.epsilon, "line": line}
     descriptor = os.open(key_file + _GIVEN, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _OWN)
     with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123
@@ -150,7 +150,8 @@ def _text(path: str, what: str) -> str:
     """A file's text.
 
     Raises:
-        FileNotFoundError: there is no list of responses; any other file that cannot be read is an InvalidInput.
+        FileNotFoundError: there is no list of responses.
+        InvalidInput: any other file cannot be read.
     """
     try:
         with open_regular(path) as file:

@@ -1,6 +1,6 @@
 """Utility and disclosure risk of a table: measured, not guaranteed.
 
 utility: distances of marginals, classifiers, a distinguisher. disclosure: attacks on records. drift: the distance of a
-table from its predecessor. confidentiality_map: the distances of R-U maps. subgroup_error: the error of the count of a
-small group. commutes: distances and flows of commuters.
+table from its predecessor. confidentiality_map: the distances on R-U maps. subgroup_error: the error of a small
+group's count. commutes: distances and flows of commuters.
 """

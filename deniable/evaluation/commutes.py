@@ -1,4 +1,4 @@
-"""Commute distances and flows of a synthetic table of commuters beside the real one; internal, for it has no noise.
+"""Commute distances and flows of synthetic and real tables of commuters; internal figures, without noise.
 
 Source: Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber 2008, section 6 (figures 1 to 4).
 """
@@ -30,7 +30,7 @@ class Commuters:
 
 
 def miles(places: Floats, others: Floats) -> Floats:
-    """Great-circle distances in miles between places and others, row by row.
+    """Great-circle distances in miles between corresponding rows of two lists of places.
 
     Args:
         places: latitude and longitude in degrees, shape (rows, 2).
@@ -46,7 +46,7 @@ def miles(places: Floats, others: Floats) -> Floats:
 
 
 def mean_commutes(table: Commuters, origin_places: Floats, destination_places: Floats) -> tuple[Integers, Floats]:
-    """Number of workers of each destination, and their mean commute in miles.
+    """Number of workers at each destination, and their mean commute in miles.
 
     Args:
         table: the table.

@@ -1,10 +1,10 @@
-"""The distances of an R-U confidentiality map: how far the marginals of a synthetic table are from those of a real one.
+"""The distances on an R-U confidentiality map: between the marginals of a synthetic and of a real table.
 
-Both are functions of real records without noise, so internal figures. What a table cost, which is the map's other axis,
-does not belong here, nor the distance of regressions, which is in benchmarks.regressions.
+They are functions of real records without noise, hence internal figures. The map's other axis, the cost of a table,
+does not belong here; the distance of regressions is in benchmarks.regressions.
 
-Source: Duncan, Keller-McNulty, Stokes 2001 (R-U maps); Park, Ghosh, Shankar 2013, section 6.2, whose distances are
-restored here.
+Source: Duncan, Keller-McNulty, Stokes 2001 (R-U maps); Park, Ghosh, Shankar 2013, section 6.2, which defines these
+distances.
 """
 
 import numpy as np
@@ -35,8 +35,8 @@ def conditional_distance(domain: Domain, real: Codes, synthetic: Codes, given: i
         domain: the tables' domain, m attributes.
         real: codes, shape (rows, m).
         synthetic: codes, shape (records, m).
-        given: column number of the attribute that is given.
-        bucketed: whether it is given by its buckets rather than by its values.
+        given: column number of the conditioning attribute.
+        bucketed: whether to condition on its buckets instead of its values.
 
     Raises:
         InvalidInput: there is no real record, or no other attribute.

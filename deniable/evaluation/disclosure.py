@@ -1,8 +1,8 @@
-"""Disclosure risk: what a released table discloses about the people in its training data, measured by attacks.
+"""Disclosure risk: attacks that measure what a released table discloses about the people in its training data.
 
-Each attack is run twice, on people whose records were used and on people of the holdout, whose records never were:
-equal success on both is knowledge of the population, the excess is disclosure. An attack that fails proves nothing; the
-guarantees are in `deniable.privacy` and `deniable.plausible_deniability`. Utility belongs in
+Each attack is run on people whose records were used and on people in the holdout, whose records were not: equal
+success on both is knowledge about the population, and the excess is disclosure. An attack that fails proves nothing;
+the guarantees are in `deniable.privacy` and `deniable.plausible_deniability`. Utility belongs in
 `deniable.evaluation.utility`.
 """
 
@@ -44,7 +44,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Contrast:
-    """An attack's success on people whose records were used and on people whose records were not.
+    """An attack's success on people whose records were used, and on people whose records were not.
 
     Attributes:
         training: success on records of the training data.
@@ -72,7 +72,7 @@ class Uniqueness:
     Attributes:
         released: released records that are unique among the released ones.
         released_and_population: unique released records whose combination belongs to exactly one real person.
-        found: population uniques of each part whose combination belongs to a unique released record.
+        found: the share of each part's population uniques whose combination belongs to a unique released record.
     """
 
     released: Share
@@ -82,10 +82,10 @@ class Uniqueness:
 
 @dataclass(frozen=True)
 class Inference:
-    """How often an intruder guesses a sensitive attribute correctly.
+    """The success of guessing a sensitive attribute.
 
     Attributes:
-        attack: success of guessing from the known attributes and the release.
+        attack: success of guesses based on the known attributes and the release.
         marginal: success, on the same training and holdout records, of always guessing the release's modal value.
     """
 
@@ -95,7 +95,7 @@ class Inference:
 
 @dataclass(frozen=True)
 class Tables:
-    """A released table, records that were used to make it, and records that were not.
+    """A released table, records used to make it, and records not used.
 
     Attributes:
         released: codes of released records, shape (rows, m).
@@ -110,7 +110,7 @@ class Tables:
     cardinalities: tuple[int, ...]
 
     def numbered(self, columns: Sequence[int] | None = None) -> tuple[Numbers, Numbers, Numbers]:
-        """Number the records of the three tables by some or all columns; equal records get equal numbers."""
+        """Number the records of all three tables by some or all columns; equal records get equal numbers."""
         chosen = list(range(len(self.cardinalities)) if columns is None else columns)
         cardinalities = [self.cardinalities[j] for j in chosen]
         tables = [table[:, chosen] for table in (self.released, self.training, self.holdout)]
@@ -134,9 +134,9 @@ class Tables:
 def exact_matches(tables: Tables) -> Contrast:
     """Share of released records that equal some real record of a part: |{y in released: y in part}| / |released|.
 
-    The number of matches grows with the size of a part, so both parts must have the same number of records; equal
-    samples of the two suffice. If the sample holds a share s of all records that were used, and a share c of the
-    release are copies, the excess is about s c.
+    The number of matches grows with the size of a part, so both parts must have the same number of records; samples of
+    equal size suffice. If the sample contains a share s of the training records, and a share c of the release are
+    copies, the excess is about s c.
 
     Args:
         tables: the release and equally large parts.
@@ -155,8 +155,8 @@ def exact_matches(tables: Tables) -> Contrast:
 def reproduced(tables: Tables) -> Contrast:
     """Share of real people of a part whose exact record was released: |{x in part: x in released}| / |part|.
 
-    People of both parts are drawn from one population, so without disclosure both shares have the same expectation for
-    parts of any size: no sampling is needed.
+    People in both parts are drawn from one population, so without disclosure both shares have the same expectation
+    whatever the sizes of the parts: no sampling is needed.
 
     Args:
         tables: the release and both parts.
@@ -171,7 +171,7 @@ def reproduced(tables: Tables) -> Contrast:
 def nearer_to_training(tables: Tables) -> float:
     """Share of released records whose nearest real record is a training record, ties counted half; 0.5 is harmless.
 
-    The distance is the number of attributes that differ, so near copies are found too. The nearest of more records is
+    The distance is the number of differing attributes, so near copies are detected too. The nearest of more records is
     nearer, so both parts must have the same number of records. Time |released| n m: pass samples.
 
     Args:
@@ -190,16 +190,16 @@ def nearer_to_training(tables: Tables) -> float:
 
 
 def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
-    """How many released records have unique quasi-identifiers, and how many of those match exactly one real person.
+    """Count released records with unique quasi-identifiers, and those of them that match exactly one real person.
 
-    With q(x) the quasi-identifiers of x, U the released records y with q(y) unlike every other's, and V the real people
-    x with q(x) unlike every other's in training and holdout together:
+    Let q(x) be the quasi-identifiers of x, U the released records y with unique q(y), and V the real people x with
+    q(x) unique in training and holdout together:
 
         released = |U| / |released|
         released_and_population = |{y in U: q(y) in q(V)}| / |released|
         found = |{x in V and the part: q(x) in q(U)}| / |{x in V and the part}|
 
-    The cases of the last are people of one population, so equal sizes are not needed.
+    The cases of `found` are people from one population, so equal sizes are not needed.
 
     Args:
         tables: the release and both parts.
@@ -209,7 +209,7 @@ def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
         The shares.
 
     Source:
-        The usual uniqueness measures of disclosure control; the contrast of `found` is ours.
+        The usual uniqueness measures of disclosure control; the contrast in `found` is ours.
     """
     released, training, holdout = tables.numbered(quasi_identifiers)
     unique_released = _uniques(released)
@@ -273,13 +273,13 @@ def _share_found(records: Numbers, among: Numbers) -> Share:
 
 
 def _uniques(numbers: Numbers) -> Numbers:
-    """Numbers that occur once."""
+    """The numbers that occur exactly once."""
     values, counts = np.unique(numbers, return_counts=True)
     return np.asarray(values[counts == 1])
 
 
 def _modes(numbers: Numbers, values: Codes) -> tuple[Numbers, NDArray[np.int64]]:
-    """Mode of the values of the records of each number; the smallest of equally common ones.
+    """Modal value among the records of each number; the smallest in a tie.
 
     Returns:
         The distinct numbers in order, and the mode of each.
@@ -296,7 +296,7 @@ def _modes(numbers: Numbers, values: Codes) -> tuple[Numbers, NDArray[np.int64]]
 
 @numba.njit(nogil=True, cache=True)
 def _nearest(records: Codes, others: Codes) -> NDArray[np.int64]:  # pragma: no cover
-    """Smallest number of differing attributes from each record to any of the others."""
+    """Hamming distance from each record to the nearest of the others."""
     rows, m = records.shape
     nearest = np.full(rows, m, np.int64)
     for r in range(rows):

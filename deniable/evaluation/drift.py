@@ -1,6 +1,6 @@
 """Distance of a public table from its predecessor, by attribute and by pair.
 
-Both tables are public, and so is every figure here: real data enter only through the releases.
+Both tables are public, and so is every figure here: real data are used only through the releases.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,12 +16,12 @@ from deniable.foundation.domain import Codes
 
 @dataclass(frozen=True)
 class Moved:
-    """How far a one- or two-way marginal has moved.
+    """The change of a one- or two-way marginal.
 
     Attributes:
         attributes: names of the attributes.
         distance: total variation distance, in [0, 1].
-        by_chance: the expected distance between two samples of one population, with these numbers of records.
+        by_chance: the expected distance between two samples of these sizes from one population.
     """
 
     attributes: tuple[str, ...]
@@ -31,12 +31,12 @@ class Moved:
 
 @dataclass(frozen=True)
 class Drift:
-    """How far a table has moved.
+    """The change of a table.
 
     Attributes:
         attributes: for each attribute, in the order of the table.
-        pairs: for each pair of attributes, the farthest first.
-        rows: numbers of records of the previous table and of this one.
+        pairs: for each pair of attributes, in descending order of distance.
+        rows: numbers of records of the previous and of this table.
     """
 
     attributes: tuple[Moved, ...]
@@ -56,11 +56,11 @@ class Drift:
 
 
 def drift(before: Iterable[Codes], after: Iterable[Codes], names: Sequence[str], cardinalities: Sequence[int]) -> Drift:
-    """Measure how far a table has moved.
+    """Measure the change of a table.
 
     Args:
-        before: value codes of the previous table, shapes (rows, m).
-        after: value codes of this table, shapes (rows, m).
+        before: chunks of value codes of the previous table, shapes (rows, m).
+        after: chunks of value codes of this table, shapes (rows, m).
         names: names of the m attributes.
         cardinalities: number of values of each.
 
@@ -88,7 +88,7 @@ def expected_by_chance(first: MarginalCounts, second: MarginalCounts) -> NDArray
     """The expected total variation distance between two samples of one population.
 
     Half the sum over the cells of E|Z| = sqrt(2 / pi) sd(Z), where Z is normal with variance p (1 - p) (1/n + 1/n')
-    and p is the cell's share of both samples together.
+    and p is the cell's share in the pooled sample.
 
     Args:
         first: counts of one table, M marginals.

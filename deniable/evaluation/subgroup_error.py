@@ -1,7 +1,7 @@
-"""The error of the count of a small group, as far as it follows from public parameters.
+"""The error of a small group's count, as far as it follows from public parameters.
 
-The effect of the model does not belong here: its smoothing depends on the noisy answers, and for a group that no
-counted table distinguishes, no parameter determines the error.
+The effect of the model does not belong here: its smoothing depends on the noisy answers, and no parameter determines
+the error for a group that no counted table distinguishes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,19 +26,18 @@ _DIGITS = 3
 
 
 def subgroup_error(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The error of a count behind the model or the histogram, in the form of the statement.
+    """The error of a count on which the model or the histogram is based, as published in the statement.
 
-    A count of the records that are read, a share p of all, has noise with standard deviation s. Divided by p it
-    estimates the count of all people; for a group of g its error has standard deviation
-    sqrt(s^2 / p^2 + g (1 - p) / p), from noise and from the sampling of the records. A group of c cells has sqrt(c)
-    times the noise of one.
+    A count of the records read, a share p of all, has noise with standard deviation s. Divided by p it estimates the
+    count of all people; for a group of g its error has standard deviation sqrt(s^2 / p^2 + g (1 - p) / p), from noise
+    and from sampling. A group of c cells has sqrt(c) times the noise of one.
 
     Args:
         steps: the costs of the steps, as in the record.
 
     Returns:
-        The largest errors of one count, to three digits: `noise_sd` in records that are read, and for each size of a
-        group the standard deviation of the count relative to it.
+        The largest errors of one count, to three digits: `noise_sd` in records read, and for each group size the
+        relative standard deviation of the count.
     """
     return {"counts": list(_counts(steps)), "not_stated": NOT_STATED}
 
@@ -62,16 +61,16 @@ def _of_model(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]
     families = [_deviation(event) for event in noisy if event["query"] == FAMILIES]
     yield from ((CELL, deviation) for deviation in [max(families, default=None)] if deviation)
     noisy = [event for event in noisy if event["query"] not in {FAMILIES, CERTIFICATE}]
-    # Each share is a separate release, and the shares of one table are averaged.
+    # Each share of the budget is a separate release, and the releases of one table are averaged.
     single = [_deviation(event) / sqrt(event["outputs"]) for event in noisy if _is_of_one(event)]
     tables = [_deviation(event) for event in noisy if not _is_of_one(event)]
     yield from ((ONE, deviation) for deviation in [max(single, default=None)] if deviation)
-    # With Laplace noise, one epsilon is divided among all tables by earlier answers, which no event states.
+    # With Laplace noise, earlier answers determine how epsilon is divided among the tables, and no event states it.
     yield from ((SEVERAL, deviation) for deviation in [max(tables, default=None)] if deviation)
 
 
 def _is_of_one(event: Mapping[str, Any]) -> bool:
-    """Whether an event is of a one-way marginal."""
+    """Whether an event is the release of a one-way marginal."""
     query: str = event["query"]
     return query.startswith("counts of ") and " and " not in query
 

@@ -1,6 +1,6 @@
 """Utility: the distance of a released table from a real one, by marginals, classifiers and a distinguisher.
 
-Every measure here is a function of real records without noise, so an internal figure. Disclosure about persons is in
+Every measure here is a function of real records without noise, hence an internal figure. Disclosure about people is in
 `deniable.evaluation.disclosure`; the caller chooses which tables are compared, and by which classifiers.
 """
 
@@ -24,20 +24,20 @@ Marginal = tuple[int, ...]
 Distances = NDArray[np.float64]
 
 TRIPLES = 100
-"""Number of marginals of three attributes that are compared."""
+"""Number of three-way marginals to compare."""
 
 ERROR_RECORDS = 5_000
-"""Number of records from which a standard error is estimated: enough for two digits."""
+"""Number of records used to estimate a standard error: enough for two digits."""
 
 MAX_CELLS = 1 << 22
-"""Marginals with more cells than this are left out: real records fill too few of the cells for a comparison."""
+"""Marginals with more cells are omitted: too few of their cells have real records for a comparison."""
 
 
 class Classifier(Protocol):
     """A classifier of codes, such as those of scikit-learn."""
 
     def fit(self, X: Codes, y: NDArray[np.integer], /) -> object:
-        """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""
+        """Train on codes of shape (rows, attributes) and labels of shape (rows,)."""
 
     def predict(self, X: Codes, /) -> NDArray[np.integer]:
         """Return a label for each row."""
@@ -49,13 +49,13 @@ ClassifierFactory = Callable[[], Classifier]
 def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
     """Draw rows of a table uniformly without replacement, in one pass, in random order.
 
-    Each row draws one word and the rows with the `size` smallest words are kept, so the sample depends on rows and
-    words only, and not on the division into chunks.
+    Each row takes one word, and the rows with the `size` smallest words are kept, so the sample does not depend on the
+    division into chunks.
 
     Args:
         chunks: value codes, shapes (rows, m).
         words: the stream of this sample; one word is taken for each row.
-        size: number of rows wanted; a table with fewer gives all of them.
+        size: number of rows to draw; all rows if the table has fewer.
 
     Returns:
         Codes of shape (min(size, rows), m), ordered by their words.
@@ -71,12 +71,12 @@ def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
     bound, held = np.uint64(1 << 32), 0
     for chunk in chunks:
         rank = words.take(len(chunk))
-        # A later row is ranked after its equals, and so never displaces the last one kept.
+        # A later row ranks after earlier rows with equal words, so it never displaces the last one kept.
         below = np.flatnonzero(rank < bound)
         kept.append(chunk[below])
         ranks.append(rank[below])
         held += len(below)
-        # Truncated only at twice the size: a sort per chunk would cost more than all the rest.
+        # Truncated only at twice the size: sorting at every chunk would dominate the cost.
         if held > 2 * size:
             kept, ranks = _smallest(kept, ranks, size)
             bound, held = np.uint64(ranks[0][-1]) if size else np.uint64(0), size
@@ -89,7 +89,7 @@ def sample_rows(chunks: Iterable[Codes], words: WordStream, size: int) -> Codes:
 def _smallest(
     rows: Sequence[Codes], ranks: Sequence[NDArray[np.uint32]], size: int
 ) -> tuple[list[Codes], list[NDArray[np.uint32]]]:
-    """The rows of smallest rank, in the order of their ranks, and the ranks; equal ranks keep their order."""
+    """The rows of smallest rank in order, and their ranks; ties keep their order."""
     all_rows, all_ranks = np.concatenate(rows), np.concatenate(ranks)
     order = np.argsort(all_ranks, kind="stable")[:size]
     return [all_rows[order]], [all_ranks[order]]
@@ -98,12 +98,12 @@ def _smallest(
 def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | None = None) -> tuple[Marginal, ...]:
     """List the marginals of an order, or a fixed public sample of them.
 
-    The sample is spread evenly over the lexicographic list and depends on the number of attributes alone.
+    The sample is spread evenly over the lexicographic list and depends only on the number of attributes.
 
     Args:
         cardinalities: number of values of each of the m attributes.
         order: number of attributes of a marginal.
-        limit: the largest number to list; all if None.
+        limit: largest number of marginals to list; None for all.
 
     Returns:
         The marginals, except those with more than `MAX_CELLS` cells.
@@ -116,13 +116,13 @@ def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | No
 
 
 def compared_marginals(cardinalities: Sequence[int]) -> dict[int, tuple[Marginal, ...]]:
-    """The marginals on which tables are compared, by order: all of one and two attributes, a public sample of three.
+    """The marginals on which tables are compared, by order: all one- and two-way, and a public sample of three-way.
 
     Args:
         cardinalities: number of values of each of the m attributes.
 
     Returns:
-        The marginals; an order without marginals is left out.
+        The marginals; an order without marginals is omitted.
     """
     listed = {order: marginals_of_order(cardinalities, order, TRIPLES if order == 3 else None) for order in (1, 2, 3)}
     return {order: marginals for order, marginals in listed.items() if marginals}
@@ -136,7 +136,7 @@ def _count_marginals(
     starts: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:  # pragma: no cover
-    """Add the rows of a chunk to each marginal's cells; one marginal at a time, so that its cells stay in cache."""
+    """Add the rows of a chunk to each marginal's cells, one marginal at a time, so that its cells stay in cache."""
     marginals, width = attributes.shape
     for k in range(marginals):
         for r in range(columns.shape[1]):
@@ -185,7 +185,7 @@ class MarginalCounts:
         _check_codes(codes, self.cardinalities)
         width = max((len(marginal) for marginal in self.marginals), default=0)
         attributes = np.zeros((len(self.marginals), width), np.int64)
-        # A marginal of fewer attributes is padded with the first one, which has no effect with a stride of 0.
+        # A marginal of fewer attributes is padded with the first one at stride 0, which has no effect.
         strides = np.zeros_like(attributes)
         for k, marginal in enumerate(self.marginals):
             shape = self._shape(marginal)
@@ -205,7 +205,7 @@ class MarginalCounts:
         self.rows += other.rows
 
     def table(self, marginal: Marginal) -> NDArray[np.int64]:
-        """Counts of one marginal, one axis per attribute."""
+        """Counts of one marginal, with one axis per attribute."""
         k = self.marginals.index(marginal)
         return self.counts[self.starts[k] : self.starts[k + 1]].reshape(self._shape(marginal))
 
@@ -264,7 +264,7 @@ def mean_distance_error(first: Codes, second: Codes, counts: tuple[MarginalCount
 
     The distance of a marginal is 1/2 sum |p_c - q_c|, whose derivative with respect to p_c is 1/2 sign(p_c - q_c). With
     I(x) the mean over the marginals of that derivative in the cell of record x, the variance is Var(I)/n over the
-    records of the first table plus Var(I)/m over those of the second. If differences are due to chance alone it is
+    records of the first table plus Var(I)/m over those of the second. If differences are due to chance alone, it is
     conservative.
 
     Args:
@@ -357,8 +357,8 @@ def predictions(classifier: ClassifierFactory, training: Codes, testing: Codes, 
         target: the column to predict.
 
     Returns:
-        Predicted codes of the target, shape (others,). If the training table has one value of the target, it is
-        predicted; if there is no other column, the most common one is.
+        Predicted codes of the target, shape (others,). If the training table has a single value of the target, that
+        value is predicted; if there is no other column, the most common value is.
 
     Raises:
         InvalidInput: the training table is empty.
@@ -407,7 +407,7 @@ def distinguishing_game(classifier: ClassifierFactory, real: Codes, synthetic: C
 
 
 def _check_codes(codes: Codes, cardinalities: tuple[int, ...]) -> None:
-    """Refuse codes outside the tables."""
+    """Refuse codes outside the domain."""
     if codes.ndim != 2 or codes.shape[1] != len(cardinalities):
         msg = f"codes must have {len(cardinalities)} columns, got the shape {codes.shape}."
         raise InvalidInput(msg)
@@ -417,7 +417,7 @@ def _check_codes(codes: Codes, cardinalities: tuple[int, ...]) -> None:
 
 
 def _check_same_marginals(first: MarginalCounts, second: MarginalCounts) -> None:
-    """Refuse to mix counts of different cells."""
+    """Refuse to combine counts of different marginals."""
     if first.marginals != second.marginals or first.cardinalities != second.cardinalities:
         msg = "both tables must be counted in the same marginals of one domain, got different ones."
         raise InvalidInput(msg)

@@ -9,7 +9,7 @@ _LONGEST_LINE = 2000
 
 
 def printable(text: str, most: int = _LONGEST_LINE) -> str:
-    """A text of untrusted origin made safe to display: of bounded length, with invisible characters escaped."""
+    """Make an untrusted text safe to display: bound its length and escape invisible characters."""
     shown = text if len(text) <= most else f"{text[:most]}..."
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)
 
@@ -22,7 +22,7 @@ class Check:
         name: what must hold.
         faults: the faults found, each naming the entry, file, step or figure; empty if the check holds.
         note: a remark.
-        made: whether the check could be made with the given input; otherwise the note says what is needed.
+        made: whether the check could be made with the given input; otherwise the note states what is needed.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Check:
 
     @property
     def line(self) -> str:
-        """The check in one line, with its first fault, made safe to display."""
+        """The check and its first fault in one line, safe to display."""
         if self.holds:
             note = f" ({self.note})" if self.note else ""
             return printable(f"{'ok    ' if self.made else '--    '}  {self.name}{note}")
@@ -46,7 +46,7 @@ class Check:
 
 
 def found(faults: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-    """The faults of values of untrusted origin; values that cannot be evaluated are faulty too."""
+    """The faults of untrusted values; values that cannot be evaluated are faulty too."""
     listed: list[str] = []
     try:
         listed.extend(faults())

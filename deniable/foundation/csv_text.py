@@ -1,7 +1,7 @@
-r"""Records as text: CSV, with each value as Python's csv module writes it, and every line ended by \n.
+r"""Records as CSV text: each value as Python's csv module writes it, and every line terminated by \n.
 
-Both writing and verifying a table use this module, so that a table can be compared with its text byte for byte. Arrow
-joins the fields; it is passed as an argument, because nothing else in `deniable` needs it. Files do not belong here.
+Tables are written and verified with this module, so that a table can be compared with its text byte by byte. Arrow
+joins the fields; it is passed as an argument because nothing else in `deniable` needs it. Files do not belong here.
 """
 
 import csv
@@ -22,7 +22,7 @@ class CsvText:
         arrow: `pyarrow`, with `pyarrow.compute` imported.
 
     Attributes:
-        header: the line of the columns' names.
+        header: the header line.
     """
 
     def __init__(self, domain: Domain, arrow: Any) -> None:
@@ -38,8 +38,8 @@ class CsvText:
         """The lines of some records, in UTF-8.
 
         Args:
-            columns: for each attribute an Arrow array of codes, all of the same length, without nulls; for an attribute
-                with bins, of the numbers themselves.
+            columns: for each attribute an Arrow array of codes or, if it has bins, of numbers; equal lengths, no
+                nulls.
         """
         if len(columns[0]) == 0:
             return memoryview(b"")
@@ -51,10 +51,10 @@ class CsvText:
         return memoryview(joined.buffers()[2]).cast("B")
 
     def of_values(self, columns: Sequence[Any]) -> memoryview | None:
-        """The lines of some records, in UTF-8; None if a value is missing or is not written like one of the domain.
+        """The lines of some records, in UTF-8; None if a value is missing or is not written as the domain writes it.
 
         Args:
-            columns: for each attribute an Arrow array of values, all of the same length.
+            columns: for each attribute an Arrow array of values; equal lengths.
         """
         columns = [
             self._coded(column, codes) if attribute.bins is None else self._in_bins(column, attribute)
@@ -63,7 +63,7 @@ class CsvText:
         return None if any(column.null_count for column in columns) else self.of_codes(columns)
 
     def _coded(self, column: Any, codes: dict[str, int]) -> Any:
-        """The codes of a column's values, null for those that have none."""
+        """The codes of a column's values; null for a value without a code."""
         arrow = self._arrow
         if arrow.types.is_floating(column.type):
             # 0.0 and -0.0 are equal but are written differently.
@@ -75,7 +75,7 @@ class CsvText:
         return self._integers([codes.get(str(value)) for value in values]).take(encoded.indices)
 
     def _in_bins(self, column: Any, attribute: Attribute) -> Any:
-        """A column of numbers, null for those that are in no bin or are written differently."""
+        """A column of numbers; null for a number that is in no bin or is written differently."""
         arrow = self._arrow
         is_float = isinstance(attribute.values[0], float)
         if column.null_count or not (arrow.types.is_floating if is_float else arrow.types.is_integer)(column.type):
@@ -94,15 +94,15 @@ class CsvText:
         """Values of an attribute as text, with what follows them."""
         return _fields(values, first=number == 0, last=number == len(self._attributes) - 1)
 
-    # Made of their buffers: Arrow's `array` imports pandas, which takes half a second, to see whether it was given any.
+    # Built from buffers: Arrow's `array` imports pandas to test its argument, which takes half a second.
     def _array(self, fields: Iterable[bytes]) -> Any:
-        """Texts, which Arrow calls large: those of many records may have more than 2^31 bytes."""
+        """Strings of Arrow's large type: those of many records may have more than 2^31 bytes."""
         texts = list(fields)
         ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
         return self._made_of(self._arrow.large_binary(), len(texts), None, ends.tobytes(), b"".join(texts))
 
     def _integers(self, values: Sequence[int | None]) -> Any:
-        """Integers of 32 bits, null where there is none."""
+        """32-bit integers, null where there is none."""
         there = np.packbits([value is not None for value in values], bitorder="little")
         numbers = np.array([value or 0 for value in values], np.int32)
         return self._made_of(self._arrow.int32(), len(values), there.tobytes(), numbers.tobytes())

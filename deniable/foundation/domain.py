@@ -34,23 +34,23 @@ Kind = Literal["numeric", "ordered", "nominal"]
 Codes = NDArray[np.uint16]
 
 MAX_CARDINALITY = 65_535
-# Numbers are read as float64, which represents all integers up to here, and no other number like one of them.
+# Numbers are read as float64, which represents every integer up to this one exactly and uniquely.
 _LARGEST_NUMBER, _LARGEST_SCALE = 2**53 - 1, 10**12
 _LONGEST_NUMBER = 40
 PERSONS = "-persons-"
-"""What the name of a dataset has before the identifier if the guarantees in its ledger are for one person."""
+"""Separates a dataset's name from the identifier of people if the guarantees in its ledger are for one person."""
 
 
 @dataclass(frozen=True)
 class Bins:
-    """The numbers that the values of a numeric attribute stand for, if it has too many to count one by one.
+    """The bins of a numeric attribute that has too many values to be counted one by one.
 
-    Each value is the first number of a bin. Records are counted and drawn by bins, and a published record has a number
-    of its bin.
+    Each value of the attribute is the first number of a bin. Records are counted and drawn by bin, and a published
+    record has a number from its bin.
 
     Attributes:
-        last: the last number of each value's bin, of the type of the values; the value itself if it stands alone.
-        step: distance of neighbouring numbers.
+        last: the last number of each value's bin, of the values' type; the value itself for a bin of one number.
+        step: distance between neighbouring numbers.
     """
 
     last: tuple[Value, ...]
@@ -58,7 +58,7 @@ class Bins:
 
 
 def _number_in(text: str, *, is_float: bool) -> float:
-    """The number that a text states, if it is written as Python writes it; otherwise NaN."""
+    """The number that a text states, if it is formatted as Python formats it; otherwise NaN."""
     try:
         number = float(text) if is_float else int(text)
         return float(number) if len(text) <= _LONGEST_NUMBER and str(number) == text != "-0.0" else nan
@@ -68,15 +68,15 @@ def _number_in(text: str, *, is_float: bool) -> float:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One column: its values in code order and the bucket each value falls in as a parent.
+    """One column: its values in code order, and the bucket of each value when the column is a parent.
 
     Attributes:
         name: the column's name.
         values: the value of each code 0..cardinality-1, in public order.
-        kind: `numeric` for numbers and `ordered` for names, if the order of the values is meaningful; otherwise
+        kind: if the order of the values is meaningful, `numeric` for numbers and `ordered` for names; otherwise
             `nominal`.
         buckets: bucket of each code, the integers 0..bucket_count-1, each used at least once.
-        bins: the numbers that each value stands for; None if it stands for itself.
+        bins: the bin of numbers that each value represents; None if it represents itself.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Attribute:
             self._require_bins(self.bins)
 
     def _require_bins(self, bins: Bins) -> None:
-        """Refuse bins that overlap, are not in order, or have a number that is not read exactly."""
+        """Refuse bins that overlap, are out of order, or have a number that cannot be represented exactly."""
         sound = (
             len(bins.last) == len(self.values)
             and {type(value) for value in (*self.values, *bins.last)} in ({int}, {float})
@@ -129,7 +129,7 @@ class Attribute:
 
     @cached_property
     def _in_units(self) -> tuple[list[int], list[int], int, int]:
-        """First and last numbers of the bins, and the step, in units of 1 over the last of the four."""
+        """First and last numbers of the bins, the step, and the number of units in 1; all in these units."""
         last, step = (self.values, 1) if self.bins is None else (self.bins.last, self.bins.step)
         exact = [Fraction(str(number)) for number in (*self.values, *last, step)]
         scale = lcm(*(number.denominator for number in exact))
@@ -137,7 +137,7 @@ class Attribute:
         return units[: len(last)], units[len(last) : -1], units[-1], scale
 
     def bins_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The code of the bin of each number, -1 if it is in none; for an attribute with bins.
+        """The code of each number's bin, -1 if it is in none; for an attribute with bins.
 
         Args:
             numbers: shape (records,).
@@ -155,14 +155,14 @@ class Attribute:
         return np.where(inside, place, -1)
 
     def bins_of_texts(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The code of the bin of each number as tables write it, -1 for other texts; for an attribute with bins."""
+        """The code of the bin of each number as written in tables, -1 for other texts; for an attribute with bins."""
         is_float = isinstance(self.values[0], float)
         numbers = [_number_in(text, is_float=is_float) for text in texts]
         return self.bins_of(np.asarray(numbers, np.float64))
 
     @property
     def bin_sizes(self) -> NDArray[np.uint64]:
-        """How many numbers each value stands for, shape (cardinality,)."""
+        """The count of numbers that each value represents, shape (cardinality,)."""
         first, last, step, _ = self._in_units
         sizes = [(high - low) // step + 1 for low, high in zip(first, last, strict=True)]
         return np.asarray(sizes, np.uint64)
@@ -176,7 +176,7 @@ class Attribute:
         """
         first, _, step, scale = self._in_units
         units = np.asarray(first, np.int64)[codes] + places * step
-        # A quotient of integers below 2^53 is rounded correctly, as a decimal number is when it is read.
+        # A quotient of integers below 2^53 is rounded correctly, as is a decimal number when parsed.
         return np.asarray(units / scale if isinstance(self.values[0], float) else units)
 
     @property
@@ -202,18 +202,18 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Person:
-    """The people of whom a table may have several records: the privacy unit of its releases is a person.
+    """The people in a table that may have several records of each: the privacy unit of its releases is one person.
 
     Attributes:
         column: the identifier in the source that distinguishes people, which is never released.
-        most_records: the most records of one person that a release uses, chosen at random.
+        most_records: the largest number of one person's records that a release uses, chosen at random.
     """
 
     column: str
     most_records: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse more than one record a person."""
+        """Refuse more than one record per person."""
         if type(self.most_records) is not int or self.most_records != 1:
             raise InvalidInput(
                 f"most_records must be 1, got {self.most_records}: the proofs are for one record of each person, and "
@@ -222,15 +222,15 @@ class Person:
 
     @property
     def ending(self) -> str:
-        """How the name of a dataset ends in whose ledger all guarantees are for one such person."""
+        """The suffix of the name of a dataset in whose ledger all guarantees are for one such person."""
         return PERSONS + re.sub(r"[^A-Za-z0-9._-]", "_", self.column)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any] | None) -> "Person | None":
-        """The people that a document of `document` describes; None if there is none.
+        """Read the people from what `document` returned; None if the document is absent.
 
         Raises:
-            InvalidInput, LookupError, TypeError: it describes no people.
+            InvalidInput, LookupError, TypeError: the document does not describe people.
         """
         if document is None:
             return None
@@ -245,15 +245,15 @@ class Person:
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a table in column order, and what is publicly known of its records.
+    """The attributes of a table in column order, and public knowledge about its records.
 
     Attributes:
         attributes: the attributes.
         target: the attribute that classifiers predict in evaluation.
-        rules: rules that every record keeps.
+        rules: rules that every record satisfies.
         totals: public totals of the whole table.
-        whole: the domain of which this one has only the attributes that are modelled; None if it is whole.
-        person: the people of whom the table may have several records; None if the privacy unit is one record.
+        whole: the whole domain, if this one has only the modelled attributes; otherwise None.
+        person: the people, if the table may have several records of each; None if the privacy unit is one record.
     """
 
     attributes: tuple[Attribute, ...]
@@ -281,7 +281,7 @@ class Domain:
         """The public domain that a release's `schema.json` describes.
 
         Raises:
-            InvalidInput, LookupError, TypeError: the document describes no domain.
+            InvalidInput, LookupError, TypeError: the document does not describe a domain.
         """
         attributes = tuple(
             Attribute(
@@ -343,14 +343,14 @@ class Domain:
         """The rules, combined by the attributes that they connect.
 
         Raises:
-            InvalidInput: no record keeps all of them, or they are too many to be kept exactly.
+            InvalidInput: no record satisfies all of them, or they are too many to be enforced exactly.
         """
         relations = [relation for rule in self.rules for relation in rule.relations(self)]
         return components(relations, self.names)
 
     @cached_property
     def modelled(self) -> "Domain":
-        """The attributes that are modelled: all but those that others determine, unless one is the target.
+        """The modelled attributes: all but those that others determine; the target is always modelled.
 
         Its rules are those of the whole domain: see `zeros`.
         """
@@ -363,13 +363,13 @@ class Domain:
 
     @cached_property
     def rules_of_computed(self) -> tuple[Derived, ...]:
-        """The rules by which attributes are computed at the end, in an order in which they can be."""
+        """The rules that compute determined attributes from the modelled ones, in an order of computation."""
         determined = [rule for rule in determined_in_order(self.rules) if rule.column != self.target]
         return tuple(determined)
 
     @cached_property
     def restricted_pairs(self) -> dict[tuple[int, int], Relation]:
-        """The pairs of attributes, by column number, of which the rules forbid some combinations."""
+        """The pairs of attributes, by column number, for which the rules forbid some combinations."""
         known = self if self.whole is None else self.whole
         column = {known.index(name): number for number, name in enumerate(self.names)}
         found = {}
@@ -398,7 +398,7 @@ class Domain:
             columns: column numbers.
 
         Returns:
-            True where no record that keeps the rules can be, shape (cardinality of each ...); None if there is none.
+            True where no record can satisfy the rules, shape (cardinality of each ...); None if there is none.
         """
         known = self if self.whole is None else self.whole
         places = [known.index(self.names[column]) for column in columns]

@@ -1,6 +1,6 @@
 """Errors, with messages that are safe to show to anyone who runs a release.
 
-A message states what must hold, what was got and what to do. It never quotes a confidential value.
+A message states what must hold, what was received and what to do. It never quotes a confidential value.
 """
 
 

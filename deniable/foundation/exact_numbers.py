@@ -1,6 +1,6 @@
 """Reads exact numbers from text of bounded length: `1e999999999` has eleven characters and a gigabyte of digits.
 
-Which numbers are permitted where does not belong here.
+The ranges permitted for particular parameters do not belong here.
 """
 
 import re
@@ -36,7 +36,7 @@ def exact_number(written: str) -> Fraction:
 
 
 def is_too_long(written: str) -> bool:
-    """Whether a number has more digits or decimals than are read."""
+    """Whether a number has more digits or decimals than are accepted."""
     if len(written) > LONGEST_NUMBER:
         return True
     exponent = _EXPONENT.search(written.replace("_", ""))

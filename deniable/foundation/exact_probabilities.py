@@ -1,27 +1,27 @@
-"""Leading binary digits of irrational probabilities, all of them exact.
+"""Exact leading binary digits of irrational probabilities.
 
-Integer arithmetic only. The draws with these probabilities do not belong here.
+Uses integer arithmetic only. Draws with these probabilities do not belong here.
 """
 
 import math
 from fractions import Fraction
 
-# Extra bits, so that the bounds on a probability agree on the bits wanted.
+# Extra bits, so that the bounds on a probability agree in the requested bits.
 _GUARD_BITS = 96
 
 
 def tail_probabilities(linear: Fraction, quadratic: Fraction, bits: int, cut_off: int | None = None) -> list[int]:
     """Leading bits of Pr[M >= j], j = 1, 2 ..., where Pr[M = i] is proportional to exp(-linear i - quadratic i^2).
 
-    Irrational values are bounded by two integers. If the bounds do not determine a bit, the computation is repeated
-    with higher precision.
+    Irrational values are bounded by two integers. If the bounds disagree in a bit, the computation is repeated with
+    higher precision.
 
     Args:
         linear: 0 or more.
         quadratic: 0 or more, not both 0.
         bits: number of bits.
-        cut_off: M is below this. If None, M is unbounded, and the list ends with the first probability whose leading
-            bits are all 0, so that a number that may be below later ones ties with this one.
+        cut_off: strict upper bound on M. If None, M is unbounded, and the list ends with the first probability whose
+            leading bits are all 0, so that a number that may be below later probabilities ties with this one.
 
     Returns:
         The integer parts of 2^bits Pr[M >= j], descending.
@@ -57,7 +57,7 @@ def _tail_sums(
         weights.append((low, high))
         low, high = low * ratio_low >> precision, _up(high * ratio_high, 1 << precision)
         ratio_low, ratio_high = ratio_low * shrink_low >> precision, _up(ratio_high * shrink_high, 1 << precision)
-    # The ratio of successive weights is nonincreasing, so the omitted terms are bounded by a geometric series.
+    # The ratio of successive weights is non-increasing, so the omitted terms are bounded by a geometric series.
     rest = 0 if cut_off else _up(high << precision, (1 << precision) - ratio_high)
     sums = [(0, rest)]
     for low, high in reversed(weights):

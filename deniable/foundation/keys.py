@@ -1,7 +1,7 @@
 """The release key: the only source of randomness.
 
-Randomised code receives a `WordStream`, from which `deniable.foundation.noise` draws exact noise. The storage of keys,
-and who may hold them, does not belong here.
+Randomised code receives a `WordStream`, from which `deniable.foundation.noise` draws exact noise. The storage and
+custody of keys do not belong here.
 """
 
 import hashlib
@@ -23,24 +23,24 @@ Words = NDArray[np.uint32]
 Parameter: TypeAlias = "str | int | bool | Fraction | Sequence[Parameter]"
 
 _KEY_BYTES = 32
-# A keystream is what zeros are encrypted to.
+# A keystream is the encryption of zeros.
 _ZEROS = memoryview(bytes(1 << 16))
 _LITTLE_ENDIAN = sys.byteorder == "little"
-# Values derived for different uses differ: each derivation has its own prefix.
+# Each derivation has its own prefix, so that values derived for different uses differ.
 _STREAM = b"deniable/v1/stream\0"
 _DIGEST = b"deniable/v1/digest\0"
 _COMMITMENT = b"deniable/v1/commitment\0"
 
 
 def fresh_salt() -> str:
-    """A random salt of 64 hexadecimal digits: anything digested with it cannot be guessed from the digest."""
+    """A random salt of 64 hexadecimal digits; a salted digest does not confirm guesses of its input."""
     return ReleaseKey.generate().digest("salt", b"")
 
 
 class WordStream:
     """An unlimited stream of uniform, independent 32-bit words: a ChaCha20 keystream read in little-endian order.
 
-    Draws depend only on the order of the words, never on how many are requested at a time.
+    Draws depend only on the order of the words, not on how many are requested at once.
 
     Args:
         key: the stream's own key, 32 bytes, used for this stream only: nonce and counter start at zero.
@@ -52,7 +52,7 @@ class WordStream:
 
     def __init__(self, key: bytes) -> None:
         self._keystream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
-        # Words that were peeked at and not consumed are those from start to end; the buffer is kept for the next ones.
+        # Words peeked at but not consumed are those from start to end; the buffer is reused.
         self._buffer: Words = np.empty(0, np.uint32)
         self._start = self._end = 0
 
@@ -76,7 +76,7 @@ class WordStream:
         """Consume words that were peeked at.
 
         Raises:
-            ValueError: fewer words are ahead.
+            ValueError: fewer words were peeked at.
         """
         if count > self._end - self._start:
             raise ValueError(f"words must be peeked at before they are skipped, got {count}; take them.")
@@ -132,7 +132,7 @@ class ReleaseKey:
         return cls(new_secret())
 
     def __repr__(self) -> str:
-        """The type only, without the secret."""
+        """The name of the type, without the secret."""
         return "<ReleaseKey: secret>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -150,9 +150,9 @@ class ReleaseKey:
     ) -> WordStream:
         """Open the stream of one draw; the same arguments open the same stream, any others an independent one.
 
-        So a step repeated on the same inputs repeats its noise and discloses nothing new, and two answers that differ
-        in any argument never share noise that could be subtracted. The stream's key is HMAC-SHA256 of the arguments
-        under the secret; distinct arguments are distinct messages because their encoding is injective.
+        Thus a step repeated on the same inputs repeats its noise and discloses nothing new, and answers that differ in
+        any argument never share noise that could be cancelled. The stream's key is HMAC-SHA256 of the arguments under
+        the secret; distinct arguments are distinct messages because their encoding is injective.
 
         Args:
             step: the step of the release that draws.
@@ -203,7 +203,7 @@ class ReleaseKey:
 def _canonical(message: Mapping[str, object]) -> bytes:
     """Encode a message injectively as bytes: JSON, with sorted keys."""
     try:
-        # As escapes, a pair of lone surrogates would be read as the single character that it encodes in UTF-16.
+        # Escaped, a pair of lone surrogates would be read as the one character that it encodes in UTF-16.
         return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     except UnicodeEncodeError:
         msg = "the parameters of a stream must be text that UTF-8 can write, got a lone surrogate; remove it."

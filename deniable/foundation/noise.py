@@ -1,10 +1,10 @@
 """Exact noise: discrete Laplace and discrete Gaussian draws from the words of a keyed stream.
 
-The amount of noise that a mechanism needs does not belong here, nor its cost.
+The amount of noise that a mechanism needs, and its privacy cost, do not belong here.
 
-No floating-point number enters between the words and a draw: floating-point noise discloses what it should hide
-(Mironov 2012). Noise is drawn by inversion. Let T_1 >= T_2 >= ... be the probabilities Pr[M >= j] of a magnitude M, and
-U the number in [0, 1) whose binary digits are the bits of the words. Then the number of j with U < T_j has the
+No floating-point arithmetic is used between words and draw: floating-point noise can disclose the value that it should
+hide (Mironov 2012). Noise is drawn by inversion. Let T_1 >= T_2 >= ... be the probabilities Pr[M >= j] of a magnitude
+M, and U the number in [0, 1) whose binary digits are the bits of the words. Then the number of j with U < T_j has the
 distribution of M, since it is at least j exactly if U < T_j. The digits of U and of the T_j never end, but 63 of each
 give the same decision as all, unless U agrees with some T_j in all 63. Such a tie is broken by as many further words
 and digits as needed, so the distribution is exact. A kernel does not break ties: it returns the draw, which is then
@@ -37,26 +37,26 @@ from deniable.foundation.keys import WordStream
 Draws = NDArray[np.int64]
 
 OUT_OF_WORDS = -1
-"""Position that a kernel returns if the words run out: repeat that draw with more words."""
+"""Position that a kernel returns if the words run out; the draw is then repeated with more words."""
 TIE = -2
-"""Position that a kernel returns if 63 digits do not decide (at most once in 2^47 draws): use `sample` for it."""
+"""Position that a kernel returns if 63 digits do not decide (at most once in 2^47 draws): `sample` resolves it."""
 
 MAX_SCALE = 1 << 50
-"""Largest scale of a discrete Laplace distribution: its draws fit 64 bits."""
+"""Largest scale of a discrete Laplace distribution, whose draws then fit in 64 bits."""
 MAX_SIGMA_SQUARED = 1 << 100
-"""Upper bound on sigma squared of a discrete Gaussian, which is drawn from a discrete Laplace of about its width."""
+"""Upper bound on sigma squared of a discrete Gaussian, which is drawn via a discrete Laplace of about its width."""
 
 _BASE = 64
 # The bits of two words, less one for the sign.
 _BITS = 63
 # A table has 10 thresholds for each unit of sigma.
 _MAX_INVERTED_SIGMA_SQUARED = 1 << 24
-# Above this the sum over the integers equals the integral to float precision: they differ by exp(-2 pi^2 sigma^2).
+# Above this, sum over the integers and integral agree to float precision: they differ by exp(-2 pi^2 sigma^2).
 _SMOOTH_SIGMA_SQUARED = 4
 
-# The guide is looked up by the 8 leading bits.
+# The guide is indexed by the 8 leading bits.
 _GUIDE_SHIFT = _BITS - 8
-# Number of draws made together, so that their words stay in the processor's cache.
+# Number of draws per batch, so that their words stay in the processor's cache.
 _DRAWS_A_BLOCK = 1 << 15
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_TO_32 = np.uint64(1 << 32)
@@ -68,10 +68,10 @@ class Thresholds(NamedTuple):
     """A symmetric distribution on the integers, tabulated: thresholds Pr[digit >= j] for each digit of its magnitude.
 
     Attributes:
-        leading: leading 63 bits of each threshold, leading digit first; for each digit from j = 1 on, so descending,
-            shape (thresholds,).
+        leading: leading 63 bits of each threshold, leading digit first, and for each digit in order of j = 1, 2 ...,
+            hence descending; shape (thresholds,).
         starts: where the thresholds of each digit begin, shape (digits + 1,).
-        guide: number of thresholds that exceed all numbers with given 8 leading bits, shape (digits, 256).
+        guide: number of thresholds above all numbers with the given 8 leading bits, shape (digits, 256).
     """
 
     leading: NDArray[np.int64]
@@ -79,9 +79,9 @@ class Thresholds(NamedTuple):
     guide: NDArray[np.int64]
 
 
-# The kernels have a single return: with several, Numba counts references to the arrays, which takes ten times as long
-# as the draw itself. Functions that other kernels call for single draws are inlined by the compiler, not by Numba,
-# which would count references again.
+# Each kernel has a single return: with several, Numba counts references to the arrays, which takes ten times as long as
+# the draw itself. Functions that other kernels call for single draws are inlined by the compiler, not by Numba, which
+# would again count references.
 @numba.njit(nogil=True, cache=True, forceinline=True)
 def uniform_below(words, position, bound):
     """Draw an integer uniformly from 0..bound-1, from one word if the bound is at most 2^32, otherwise from two.
@@ -111,12 +111,12 @@ def uniform_below(words, position, bound):
         elif width == 1:
             product = np.uint64(words[position]) * bound
             value, rest = product >> _BITS_32, product & _LOW_32
-            # The first comparison spares nearly all draws the division.
+            # The first comparison avoids the division in nearly all draws.
             drawn = rest >= bound or rest >= (_TWO_TO_32 - bound) % bound
             position += 1
         else:
             high, low = np.uint64(words[position]), np.uint64(words[position + 1])
-            # The upper and the lower half of the product, which has 128 bits.
+            # The upper and lower halves of the 128-bit product.
             high_low, low_high = high * bound_low, low * bound_high
             middle = (low * bound_low >> _BITS_32) + (high_low & _LOW_32) + (low_high & _LOW_32)
             value = high * bound_high + (high_low >> _BITS_32) + (low_high >> _BITS_32) + (middle >> _BITS_32)
@@ -170,7 +170,7 @@ def draw_noise(words, position, thresholds):
 
 @numba.njit(nogil=True, cache=True)
 def _fill(words, thresholds, draws):
-    """Fill `draws` as far as the words suffice; returns the number of draws, of words used, and the last position."""
+    """Fill `draws` as far as the words suffice; return the numbers of draws and words used, and the last position."""
     position = 0
     for index in range(len(draws)):
         draw, after = draw_noise(words, position, thresholds)
@@ -206,11 +206,11 @@ class DiscreteLaplace:
 
     @property
     def thresholds(self) -> Thresholds:
-        """The table that `draw_noise` draws from; made once and kept."""
+        """The table from which `draw_noise` draws; computed once and cached."""
         return _tabulate(self)
 
     def sample(self, stream: WordStream, size: int) -> Draws:
-        """Draw `size` values, using up the words that they are made of; shape (size,)."""
+        """Draw `size` values and consume their words; shape (size,)."""
         return _sample_by_inversion(self, stream, size)
 
     @property
@@ -260,7 +260,7 @@ class DiscreteGaussian:
 
     @property
     def thresholds(self) -> Thresholds:
-        """The table that `draw_noise` draws from; made once and kept.
+        """The table from which `draw_noise` draws; computed once and cached.
 
         Raises:
             InvalidInput: the distribution is so wide that only `sample` can draw from it.
@@ -271,7 +271,7 @@ class DiscreteGaussian:
         return _tabulate(self)
 
     def sample(self, stream: WordStream, size: int) -> Draws:
-        """Draw `size` values, using up the words that they are made of; shape (size,)."""
+        """Draw `size` values and consume their words; shape (size,)."""
         if self.sigma_squared > _MAX_INVERTED_SIGMA_SQUARED:
             return _sample_by_rejection(self.sigma_squared, stream, size)
         return _sample_by_inversion(self, stream, size)
@@ -297,7 +297,7 @@ class DiscreteGaussian:
         return float(self._density(self._half_line(z)).sum())
 
     def _half_line(self, first: int) -> NDArray[np.float64]:
-        """Integers from `first` on, as far as their probabilities matter."""
+        """Integers from `first` on, up to where their probabilities become negligible."""
         return np.arange(first, first + 2 + 40 * math.sqrt(self.sigma_squared))
 
     def _density(self, z: "NDArray[np.float64] | np.float64") -> NDArray[np.float64]:
@@ -321,7 +321,7 @@ def bernoulli_exp(stream: WordStream, exponent: Fraction) -> bool:
         exponent: 0 or more.
 
     Returns:
-        Whether the uniform number given by the words is below exp(-exponent).
+        Whether the uniform number formed by the words is below exp(-exponent).
     """
     uniform, bits = 0, 0
     while True:
@@ -333,7 +333,7 @@ def bernoulli_exp(stream: WordStream, exponent: Fraction) -> bool:
 
 
 def _sample_by_inversion(law: Law, stream: WordStream, size: int) -> Draws:
-    """Draw by thresholds, with more words as they run out and more digits in a tie."""
+    """Draw by thresholds, taking more words when they run out and more digits in a tie."""
     thresholds = law.thresholds
     draws = np.empty(size, np.int64)
     done, spare = 0, 64
@@ -352,7 +352,7 @@ def _sample_by_inversion(law: Law, stream: WordStream, size: int) -> Draws:
 
 
 def _draw_by_digits(law: Law, stream: WordStream) -> int:
-    """Draw the same value as `draw_noise`, and in a tie continue until it is resolved."""
+    """Draw the same value as `draw_noise`, and resolve ties."""
     while True:
         negative, magnitude = False, 0
         for digit in range(len(_levels(law, _BITS))):
@@ -368,7 +368,7 @@ def _draw_by_digits(law: Law, stream: WordStream) -> int:
 
 
 def _sample_by_rejection(sigma_squared: Fraction, stream: WordStream, size: int) -> Draws:
-    """Draw wide Gaussian noise: propose discrete Laplace noise of about its width, accept by the probability ratio."""
+    """Draw wide Gaussian noise: propose discrete Laplace noise of about its width, accept by likelihood ratio."""
     scale = Fraction(math.isqrt(math.floor(sigma_squared)) + 1)
     proposals = DiscreteLaplace(scale)
     draws: list[int] = []
@@ -393,7 +393,7 @@ def _tabulate(law: Law) -> Thresholds:
 
 @lru_cache(maxsize=64)
 def _levels(law: Law, bits: int) -> list[list[int]]:
-    """Thresholds of each digit of a distribution's magnitude, leading digit first, to the given number of bits."""
+    """Thresholds of each digit of a distribution's magnitude, leading digit first, to a given number of bits."""
     if isinstance(law, DiscreteGaussian):
         return [tail_probabilities(Fraction(0), 1 / (2 * law.sigma_squared), bits)]
     scale, levels = law.scale, []

@@ -1,6 +1,6 @@
-"""Numbers records so that two have the same number exactly if they are equal.
+"""Numbers records such that two have the same number if and only if they are equal.
 
-Records of any domain become integers that sort, search and count quickly. The use of the numbers does not belong here.
+Records of any domain become integers that sort, search and count quickly. Uses of the numbers do not belong here.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def assign_record_keys(tables: Sequence[Codes], cardinalities: Sequence[int]) ->
     span = 1
     for column, cardinality in enumerate(cardinalities):
         if span * cardinality > _PACKED_LIMIT:
-            # Renumbered 0, 1, 2 ... the distinct prefixes leave room for more attributes.
+            # Renumbering the distinct prefixes 0, 1, 2 ... leaves room for more attributes.
             distinct, numbers = np.unique(numbers, return_inverse=True)
             span = max(len(distinct), 1)
         numbers = numbers * cardinality + rows[:, column]
@@ -46,21 +46,21 @@ def assign_record_keys(tables: Sequence[Codes], cardinalities: Sequence[int]) ->
 
 
 def number_of_distinct(numbers: Numbers) -> int:
-    """How many different numbers there are.
+    """The count of distinct numbers.
 
-    Numbers are sorted, here and in `those_among`: NumPy's `unique` and `isin` look up hashes, which takes thirty times
-    as long for a million numbers and more.
+    Numbers are sorted, here and in `those_among`: NumPy's `unique` and `isin` use hash tables, which takes thirty
+    times as long for a million numbers or more.
     """
     ordered = np.sort(numbers)
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(ordered))
 
 
 def those_among(numbers: Numbers, others: Numbers) -> Numbers:
-    """The numbers that equal some other number, in ascending order, each as often as it occurs.
+    """The numbers that occur in another array, in ascending order, each as often as it occurs.
 
     Args:
         numbers: shape (rows,).
-        others: those that they are compared with, shape (others,).
+        others: the other array, shape (others,).
     """
     if not len(others):
         return numbers[:0]

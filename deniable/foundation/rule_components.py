@@ -1,13 +1,13 @@
-"""The rules of a table combined: which beginnings of a record can be completed to one that keeps all rules.
+"""The rules of a table combined: which prefixes of a record can be completed to one that satisfies all rules.
 
-Attributes that rules connect form a component. For each order of its attributes there are relations of each attribute
-with earlier ones, such that every beginning that keeps them can be completed: no draw along the order ever reaches a
-dead end, or is rejected. There are two ways, both exact for every order. If the combinations of a component's classes
-are few, all of them are enumerated, and a relation is a projection of the permitted ones. Otherwise, if all its
-relations are of two attributes, implied relations are added until nothing changes (path consistency). This suffices if
-each relation is closed under medians, because medians are a majority operation: Jeavons, Cohen, Cooper 1998,
-Constraints, consistency and closure, theorem 3.5. It is so for orders, and for all rules that put attributes into two
-classes. Rules that are too large for the first and not of the second kind are refused.
+Attributes that rules connect form a component. For each order of its attributes, relations of each attribute with
+earlier ones are derived such that every prefix that satisfies them can be completed: no draw along the order ever
+reaches a dead end or is rejected. There are two methods, both exact for every order. If a component has few
+combinations of classes, all of them are enumerated, and a relation is a projection of the permitted ones. Otherwise,
+if all its relations are of two attributes, implied relations are added until nothing changes (path consistency). This
+suffices if each relation is closed under medians, because medians are a majority operation: Jeavons, Cohen, Cooper
+1998, Constraints, consistency and closure, theorem 3.5. This holds for orders, and for all rules that put attributes
+into two classes. Rules that are too large for the first method and unsuitable for the second are refused.
 """
 
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ _PAIR = 2
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """Attributes that rules connect.
+    """A set of attributes that rules connect.
 
     Attributes:
         columns: their column numbers, ascending.
         classes: for each, the class of each value, such that no rule distinguishes the values of a class.
         joint: the permitted combinations of classes, if they are enumerated.
-        pairs: for each two of them, by their places in `columns`, the permitted combinations, if they are not.
+        pairs: for each pair of attributes, by position in `columns`, the permitted combinations, if they are not.
     """
 
     columns: tuple[int, ...]
@@ -48,14 +48,14 @@ class Component:
         return self.classes[self.columns.index(column)]
 
     def restrictions(self, before: Sequence[int], column: int) -> tuple[Relation, ...]:
-        """What some attributes' values leave to another one, so that the record can be completed.
+        """The values that some attributes permit for another, such that the record can be completed.
 
         Args:
-            before: the attributes that are known, which keep all rules among themselves.
+            before: the known attributes, whose values satisfy all rules among them.
             column: the next attribute.
 
         Returns:
-            Relations whose last attribute is the next one; none if it is not restricted.
+            Relations whose last attribute is the next one; none if it is unrestricted.
         """
         known = [each for each in before if each in self.columns]
         if self.joint is not None:
@@ -122,7 +122,7 @@ def components(relations: Sequence[Relation], names: Sequence[str]) -> tuple[Com
         names: names of all attributes, for messages.
 
     Raises:
-        InvalidInput: no record keeps all of them, or they are too many to be kept exactly.
+        InvalidInput: no record satisfies all of them, or they are too many to be enforced exactly.
     """
     of: dict[int, int] = {}
     for relation in relations:
@@ -160,13 +160,13 @@ def _component(columns: tuple[int, ...], relations: Sequence[Relation], names: S
 
 
 def _pairs_fit(sizes: dict[int, int]) -> bool:
-    """Whether the relations of each two attributes are small enough."""
+    """Whether the relations of all pairs of attributes are small enough."""
     largest = sorted(sizes.values())[-_PAIR:]
     return prod(largest) <= MOST_CELLS
 
 
 def _common(column: int, relations: Sequence[Relation]) -> NDArray[np.int64]:
-    """The coarsest classes of an attribute's values that every relation's classes are made of, by first appearance."""
+    """The coarsest partition of an attribute's values that refines every relation's classes, by first appearance."""
     own = [relation.classes[relation.columns.index(column)] for relation in relations if column in relation.columns]
     _, first, same = np.unique(np.stack(own), axis=1, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
@@ -175,7 +175,7 @@ def _common(column: int, relations: Sequence[Relation]) -> NDArray[np.int64]:
 
 
 def _refined(relation: Relation, classes: dict[int, NDArray[np.int64]]) -> Relation:
-    """A relation in the classes of its component."""
+    """A relation expressed in the classes of its component."""
     allowed = relation.allowed
     for axis, (column, own) in enumerate(zip(relation.columns, relation.classes, strict=True)):
         _, first = np.unique(classes[column], return_index=True)
@@ -184,7 +184,7 @@ def _refined(relation: Relation, classes: dict[int, NDArray[np.int64]]) -> Relat
 
 
 def _spread(relation: Relation, columns: Sequence[int], sizes: dict[int, int]) -> Flags:
-    """A relation as an array over all attributes of its component, of length 1 where it says nothing."""
+    """A relation as an array over all attributes of its component, of length 1 for those it does not restrict."""
     rising = np.argsort([columns.index(column) for column in relation.columns]).tolist()
     shape = [sizes[column] if column in relation.columns else 1 for column in columns]
     return relation.allowed.transpose(rising).reshape(shape)
@@ -193,7 +193,7 @@ def _spread(relation: Relation, columns: Sequence[int], sizes: dict[int, int]) -
 def _path_consistent(
     columns: Sequence[int], relations: Sequence[Relation], sizes: dict[int, int]
 ) -> dict[tuple[int, int], Flags]:
-    """For each two attributes, by their places, what all relations of two attributes together permit."""
+    """For each pair of attributes, by position, the combinations that all binary relations together permit."""
     count = len(columns)
     pairs = {
         (i, j): np.ones((sizes[columns[i]], sizes[columns[j]]), bool)
@@ -217,7 +217,7 @@ def _path_consistent(
         changed = False
         for k in range(count):
             for i, j in combinations([each for each in range(count) if each != k], _PAIR):
-                # Through packed rows: a product of matrices would be left to BLAS, or slow.
+                # With bit-packed rows: a matrix product would either use BLAS or be slow.
                 through = _composed(pairs[i, k], pairs[k, j])
                 if (pairs[i, j] & ~through).any():
                     pairs[i, j] &= through
@@ -227,7 +227,7 @@ def _path_consistent(
 
 
 def _composed(first: Flags, second: Flags) -> Flags:
-    """Whether there is a class between two such that both relations permit it."""
+    """Whether some class of the attribute in between is permitted by both relations."""
     packed = np.packbits(second, axis=1)
     found = np.zeros((len(first), packed.shape[1]), np.uint8)
     for row, through in enumerate(first):
@@ -237,10 +237,10 @@ def _composed(first: Flags, second: Flags) -> Flags:
 
 
 def _is_median_closed(pair: Flags) -> bool:
-    """Whether a relation of two attributes is closed under medians of three, taken in each.
+    """Whether a relation of two attributes is closed under component-wise medians of three.
 
-    It is if and only if, among the classes that it permits at all, every combination that it does not permit lies in a
-    corner of the table in which it permits none.
+    It is if and only if, among the classes that occur in it, every forbidden combination lies in a corner of the table
+    where all are forbidden.
     """
     left = pair[pair.any(axis=1)][:, pair.any(axis=0)]
     covered = np.zeros(left.shape, bool)

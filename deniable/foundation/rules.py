@@ -1,8 +1,8 @@
-"""Rules that every record of a table keeps, each from a public source: which combinations of values may occur.
+"""Rules that every record of a table satisfies, each from a public source: which combinations of values may occur.
 
-A rule can be evaluated on records, which is how releases are verified, and it can be written as relations of small sets
-of attributes, which is how models keep it. Nothing here is ever learnt from data. How the rules of a table are combined
-does not belong here (rule_components).
+A rule can be evaluated on records, to verify releases, and expressed as relations of small sets of attributes, which
+models enforce. Nothing here is ever learnt from data. Combining the rules of a table does not belong here
+(rule_components).
 
 Impossible and required combinations, orders, skip patterns, functional dependencies and derived columns are the
 structural zeros of categorical data: Bishop, Fienberg, Holland 1975, Discrete Multivariate Analysis, chapter 5.
@@ -30,7 +30,7 @@ _SHOWN = 3
 
 
 class Attribute(Protocol):
-    """What rules need of an attribute; see `deniable.foundation.domain.Attribute`."""
+    """The properties of an attribute that rules need; see `deniable.foundation.domain.Attribute`."""
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -42,7 +42,7 @@ class Attribute(Protocol):
 
 
 class Domain(Protocol):
-    """What rules need of a domain; see `deniable.foundation.domain.Domain`."""
+    """The properties of a domain that rules need; see `deniable.foundation.domain.Domain`."""
 
     @property
     def attributes(self) -> Sequence[Attribute]:
@@ -61,7 +61,7 @@ class Domain(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """The permitted combinations of some attributes, whose values are put into classes.
+    """The permitted combinations of classes of some attributes' values.
 
     Attributes:
         columns: column numbers of the attributes.
@@ -96,11 +96,11 @@ class Rule:
         raise NotImplementedError
 
     def fault(self, domain: Domain) -> str | None:
-        """The fault of the rule in a domain with its attributes, as the end of a sentence; None if nothing."""
+        """The fault of the rule in a domain that has its attributes, as the end of a sentence; None if none."""
         raise NotImplementedError
 
     def holds(self, domain: Domain, codes: Codes) -> Flags:
-        """Whether each record keeps the rule, by the values that its codes stand for.
+        """Whether each record satisfies the rule, by the values of its codes.
 
         Args:
             domain: the table's domain, m attributes.
@@ -112,7 +112,7 @@ class Rule:
         raise NotImplementedError
 
     def relations(self, domain: Domain) -> tuple[Relation, ...]:
-        """Relations which a record keeps if and only if it keeps the rule."""
+        """Relations that a record satisfies if and only if it satisfies the rule."""
         raise NotImplementedError
 
     def document(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class Required(Rule):
 
 @dataclass(frozen=True)
 class Skip(Rule):
-    """A skip pattern: columns that are inapplicable if and only if a condition holds, or only all together.
+    """A skip pattern: columns that are inapplicable if and only if a condition holds, or all or none of them are.
 
     Attributes:
         columns: the columns, each with the values that mean inapplicable.
@@ -255,14 +255,13 @@ class Skip(Rule):
 
 @dataclass(frozen=True)
 class Order(Rule):
-    """A number that is never greater than another, such as a part and its total.
+    """An order: a number that is never greater than another, such as a part of a total.
 
     Attributes:
         lesser: the attribute whose value is at most that of the other.
         greater: the other.
         strict: whether equal values are excluded.
-        unless: values of either that stand for no amount, such as codes for inapplicable; the rule does not apply to
-            them.
+        unless: values of either that are not amounts, such as codes for inapplicable; the rule does not apply to them.
     """
 
     kind: ClassVar[str] = "order"
@@ -328,7 +327,7 @@ class Order(Rule):
 
 @dataclass(frozen=True)
 class Derived(Rule):
-    """A column that others determine: a functional dependency, such as of an area on its districts, or a sum.
+    """A column that others determine: a functional dependency, such as of a region on its districts, or a sum.
 
     Attributes:
         column: the determined column.
@@ -433,12 +432,12 @@ class PublicTotal:
         """The total that a document describes.
 
         Raises:
-            LookupError, TypeError: it describes none.
+            LookupError, TypeError: it does not describe a total.
         """
         return cls(document["source"], document["attribute"], tuple(int(count) for count in document["counts"]))
 
     def fault(self, domain: Domain) -> str | None:
-        """What is wrong with the total in a domain, as the end of a sentence; None if nothing is."""
+        """The fault of the total in a domain, as the end of a sentence; None if none."""
         if self.attribute is not None and self.attribute not in domain.names:
             return f"must be of one of {', '.join(domain.names)}, got {self.attribute}"
         size = 1 if self.attribute is None else _attribute(domain, self.attribute).cardinality
@@ -454,7 +453,7 @@ def rule_from_document(document: Mapping[str, Any]) -> Rule:
 
     Raises:
         InvalidInput: its kind is unknown.
-        LookupError, TypeError, ValueError: it describes no rule.
+        LookupError, TypeError, ValueError: it does not describe a rule.
     """
     kind, source = document["kind"], document["source"]
     if kind == Impossible.kind:
@@ -478,7 +477,7 @@ def require_rules(domain: Domain, rules: Sequence[Rule], totals: Sequence[Public
     """Refuse rules and totals that do not fit a domain, or do not name a public source.
 
     Raises:
-        InvalidInput: one of them does not.
+        InvalidInput: one of them does not fit, or names no source.
     """
     determined: set[str] = set()
     for rule in rules:
@@ -504,7 +503,7 @@ def require_rules(domain: Domain, rules: Sequence[Rule], totals: Sequence[Public
 
 
 def determined_in_order(rules: Sequence[Rule]) -> tuple[Derived, ...]:
-    """The rules that determine columns, each after those that determine its sources.
+    """The rules that determine columns, each after the rules that determine its sources.
 
     Raises:
         InvalidInput: columns determine each other.
@@ -585,7 +584,7 @@ def _members(domain: Domain, name: str, values: Sequence[Value]) -> Flags:
 
 
 def _met(condition: Condition, domain: Domain, codes: Codes) -> Flags:
-    """Whether each record meets a condition."""
+    """Whether each record satisfies a condition."""
     met = np.ones(len(codes), bool)
     for name, values in condition:
         met &= _members(domain, name, values)[codes[:, domain.index(name)]]
@@ -593,7 +592,7 @@ def _met(condition: Condition, domain: Domain, codes: Codes) -> Flags:
 
 
 def _relation(condition: Condition, domain: Domain, allowed: Flags) -> Relation:
-    """A relation of whether each attribute of a condition has one of its values."""
+    """A relation of two classes for each attribute of a condition: the condition's values, and the others."""
     classes = tuple(_members(domain, name, values).astype(np.int64) for name, values in condition)
     return _whole(Relation(domain.subset(_names(condition)), classes, allowed))
 
@@ -609,12 +608,12 @@ def _whole(relation: Relation) -> Relation:
 
 
 def _reduced(relation: Relation, axes: int | None = None) -> Relation:
-    """The relation with one class for all values, of the first attributes, that permit the same combinations."""
+    """The relation with one class for all values of the first attributes that permit the same combinations."""
     classes, allowed = list(relation.classes), relation.allowed
     for axis in range(allowed.ndim if axes is None else axes):
         rows = np.moveaxis(allowed, axis, 0).reshape(allowed.shape[axis], -1)
         _, first, same = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True)
-        # Classes are numbered in the order of the values, so that an order stays one.
+        # Classes are numbered in the order of the values, so that orders remain orders.
         rank = np.empty(len(first), np.int64)
         rank[np.argsort(first)] = np.arange(len(first))
         classes[axis] = rank[same.ravel()][classes[axis]]

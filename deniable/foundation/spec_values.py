@@ -13,11 +13,11 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.exact_numbers import is_too_long
 
 MOST_RECORDS = 10**10
-"""More than the number of people; no table that is read or made has as many records."""
+"""More than the number of people: no table that is read or written has as many records."""
 
 SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(100)
 SMALLEST_DELTA, LARGEST_DELTA = Fraction(1, 10**30), Fraction(1, 10)
-"""Range in which the costs of all learners and guarantees can be computed; outside, they are of no use."""
+"""Range in which the costs of all learners and guarantees can be computed; outside it, they are useless."""
 
 LARGEST = 10**12
 _DECIMALS = 40
@@ -42,7 +42,7 @@ def of_bounded_size(number: Fraction) -> Fraction:
 
 
 def between(least: Fraction, most: Fraction) -> Callable[[Fraction], Fraction]:
-    """A check that refuses numbers outside bounds."""
+    """Make a validator that refuses numbers out of bounds."""
 
     def check(number: Fraction) -> Fraction:
         if not least <= number <= most:
@@ -53,7 +53,7 @@ def between(least: Fraction, most: Fraction) -> Callable[[Fraction], Fraction]:
 
 
 def _whole(value: Any) -> Any:
-    """Refuse `true`, which Python equates with 1."""
+    """Refuse `true`, which equals 1 in Python."""
     if isinstance(value, bool):
         raise ValueError("must be a whole number")  # noqa: TRY004 - pydantic reports a ValueError with its place
     return value
@@ -86,7 +86,7 @@ Delta: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_DELTA, LA
 Epsilon: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON, LARGEST_EPSILON))]
 Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_RECORDS)]
 PublicFile: TypeAlias = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
-"""The path of a table that anyone may read, relative to the spec's folder; records state it."""
+"""The path of a public table, relative to the spec's folder; records state it."""
 Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 

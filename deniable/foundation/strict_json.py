@@ -1,8 +1,9 @@
 """Reads unambiguous JSON: no repeated names, no NaN or infinity, exactly the expected names.
 
-It may be hostile, made to exhaust memory or time: its size, its depth, and the length of its numbers are bounded.
+The input may be hostile, designed to exhaust memory or time: its size, its depth, and the length of its numbers are
+bounded.
 
-The meaning of the values does not belong here; how they are written is in `canonical` (ledger).
+The meaning of the values does not belong here. For writing, see `canonical` (ledger).
 """
 
 import json
@@ -26,7 +27,7 @@ def parsed(text: str, what: str) -> object:
 
     Args:
         text: the JSON.
-        what: what it is, for the error: `the envelope`.
+        what: a name for the error message, such as `the envelope`.
 
     Raises:
         InvalidInput: it is not JSON, or is ambiguous.
@@ -64,7 +65,7 @@ def same(one: object, other: object) -> bool:
 
 
 class _Ambiguous(Exception):
-    """JSON that two readers could read differently."""
+    """JSON that two parsers could read differently."""
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

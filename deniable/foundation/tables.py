@@ -1,7 +1,7 @@
-"""Contingency tables: the additive sufficient statistics from which everything is learnt.
+"""Contingency tables: the additive sufficient statistics from which all models are learnt.
 
-The counts of chunks sum to the counts of the whole, so nothing here needs a whole table. Noise, entropies and models do
-not belong here.
+The counts of chunks sum to the counts of the table, so the table is never needed as a whole. Noise, entropies and
+models do not belong here.
 """
 
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ class Tally(Protocol):
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """What was counted, to be stored by name."""
+        """The counts so far, as named arrays to be stored."""
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from the stored arrays."""
 
 
 @numba.njit(nogil=True, cache=True)
@@ -54,7 +54,7 @@ def _count_pairs(codes, cardinalities, starts, ones, pairs):
 
 @dataclass
 class PairCounts:
-    """All one-way and two-way counts of a table, at full resolution.
+    """All one-way and two-way counts of a table, without bucketization.
 
     Attributes:
         domain: the table's domain, m attributes.
@@ -95,11 +95,11 @@ class PairCounts:
 
     @property
     def arrays(self) -> dict[str, Counts]:
-        """What was counted, to be stored by name."""
+        """The counts so far, as named arrays to be stored."""
         return {"rows": np.asarray([self.rows]), "ones": self.ones, "pairs": self.pairs}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from the stored arrays."""
         self.rows, self.ones, self.pairs = int(arrays["rows"][0]), arrays["ones"], arrays["pairs"]
 
     def one(self, i: int) -> Counts:
@@ -145,7 +145,7 @@ def configuration_strides(domain: Domain, parents: tuple[int, ...]) -> tuple[int
 
 
 def configuration_count(domain: Domain, parents: tuple[int, ...]) -> int:
-    """Number of configurations of bucketized parents: cost(P) of Bindschaedler, Shokri, Gunter 2017, eq. 6."""
+    """Number of configurations of bucketized parents, cost(P) in Bindschaedler, Shokri, Gunter 2017, eq. 6."""
     return int(np.prod([domain.bucket_counts[parent] for parent in parents], dtype=np.int64))
 
 
@@ -191,21 +191,21 @@ class FamilyCounts:
 
     @property
     def arrays(self) -> dict[str, Counts]:
-        """What was counted, to be stored by name."""
+        """The counts so far, as named arrays to be stored."""
         return {str(i): table for i, table in enumerate(self.tables)}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from the stored arrays."""
         self.tables = tuple(arrays[str(i)] for i in range(len(self.tables)))
 
 
 @dataclass
 class FirstRows:
-    """The first records of a table: a tally of nothing but themselves.
+    """The first records of a table, kept as a tally.
 
     Attributes:
         attributes: number of attributes, m.
-        most: largest number of records that are kept.
+        most: largest number of records to keep.
         codes: the records, shape (rows, m).
     """
 
@@ -222,14 +222,14 @@ class FirstRows:
         self.codes = np.concatenate([self.codes, codes[: self.most - len(self.codes)].astype(np.int64)])
 
     def merge(self, other: "FirstRows") -> None:
-        """Keep those of other rows of the same table, in their order."""
+        """Keep the records of another tally of the same table, in order."""
         self.codes = np.concatenate([self.codes, other.codes])[: self.most]
 
     @property
     def arrays(self) -> dict[str, Counts]:
-        """The records, to be stored by name."""
+        """The records, as named arrays to be stored."""
         return {"codes": self.codes}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Restore the records from what was stored."""
+        """Restore the records from the stored arrays."""
         self.codes = arrays["codes"]

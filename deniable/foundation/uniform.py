@@ -7,7 +7,7 @@ from deniable.foundation.keys import WordStream
 
 
 def uniform_integer(stream: WordStream, bound: int) -> int:
-    """A uniform integer in [0, bound), by rejection: as many leading bits as bound has, until they are below it.
+    """A uniform integer in [0, bound), by rejection: as many bits as the bound has, redrawn until they are below it.
 
     Args:
         stream: the words.
@@ -26,8 +26,8 @@ def uniform_integer(stream: WordStream, bound: int) -> int:
 def uniform_below(stream: WordStream, bounds: NDArray[np.uint64]) -> NDArray[np.int64]:
     """A uniform integer below each of some bounds, exactly.
 
-    A 64-bit word below b floor(2^64 / b) is uniform over that many words, and its quotient by floor(2^64 / b) over
-    0..b-1; a word above is drawn again, from the words that follow those of all bounds.
+    A 64-bit word below b floor(2^64 / b) is uniform over that many words, and its quotient by floor(2^64 / b) is
+    uniform over 0..b-1; any other word is redrawn, from the words after those of all bounds.
 
     Args:
         stream: the words.
@@ -43,7 +43,7 @@ def uniform_below(stream: WordStream, bounds: NDArray[np.uint64]) -> NDArray[np.
 
 
 def words_of_64_bits(stream: WordStream, count: int) -> NDArray[np.uint64]:
-    """Take 64-bit words, each of two words of the stream, the first the more significant.
+    """Take 64-bit words, each formed of two words of the stream, the more significant first.
 
     Args:
         stream: the words.

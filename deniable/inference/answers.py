@@ -1,6 +1,6 @@
-"""How a question is to be answered, and its answer: an estimate with interval, estimand, grade, and what it rests on.
+"""The options of a question, and its answer: an estimate with its interval, estimand, grade and sources.
 
-No number leaves without its grade and the condition under which its interval covers.
+Every number is accompanied by its grade and the condition under which its interval covers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from deniable.inference.intervals import Interval
 
 Grade = Literal["measured", "certified", "bounded", "model"]
 GRADES: Final[tuple[Grade, ...]] = ("measured", "certified", "bounded", "model")
-"""From what rests on the published law of the noise alone to what rests on the model."""
+"""In ascending order of assumptions: from the published law of the noise alone to the model."""
 Estimand = Literal["finite", "population"]
 ESTIMANDS: Final = ("finite", "population")
 SAMPLINGS: Final = ("census", "simple random", "unknown")
@@ -31,15 +31,15 @@ MEANING: Final = {
 
 @dataclass(frozen=True)
 class Asked:
-    """How a question is to be answered.
+    """The options of a question.
 
     Attributes:
-        level: the probability with which the interval covers, in (0.5, 0.9999).
+        level: confidence level, in (0.5, 0.9999).
         estimand: `finite`, the confidential table, or `population`, from which its rows are a sample.
-        grade: the lowest grade that is accepted.
-        design_effect: factor of the variance of sampling, for designs other than simple random sampling; None for what
-            the release states, 1 if it states none.
-        sampling: how rows were sampled, as the user states it; None for what the release states.
+        grade: the lowest acceptable grade.
+        design_effect: factor of the sampling variance, for designs other than simple random sampling; None for the
+            release's stated value, or 1 if it states none.
+        sampling: the sampling of the rows as stated by the user; None for the release's statement.
 
     Raises:
         InvalidInput: an entry is out of range.
@@ -52,7 +52,7 @@ class Asked:
     sampling: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be answered."""
+        """Refuse options out of range."""
         low, high = _LEVELS
         if not low < self.level < high:
             raise InvalidInput(f"the level must be in ({low}, {high}), got {self.level:g}; give one such as 0.95.")
@@ -84,18 +84,18 @@ class Answer:
         question: the question, in words.
         kind: `count`, `share`, `mean`, `ratio`, `difference of shares`, `difference of means`, `quantile` or
             `coefficient`.
-        estimate: the estimate; of counts it can be negative, and is no whole number.
+        estimate: the estimate; for a count it can be negative and need not be an integer.
         interval: the interval; None if no interval with known coverage exists.
-        level: the probability with which the interval covers.
-        estimand: what it covers: `finite` or `population`.
+        level: confidence level of the interval.
+        estimand: `finite` or `population`.
         of_what: the estimand in words.
-        grade: what the answer rests on.
-        condition: under which condition the interval covers, one sentence.
-        noise_deviation: standard deviation that the noise of privacy leaves in the estimate; not a number where the
-            error has other parts: of quantiles, of bounds, by a certificate, by the model.
-        sampling_deviation: that of sampling, as far as the estimand has it; see `noise_deviation`.
-        sources: the tables that it comes from, with their shares of the noise's variance.
-        p_value: of the test that a difference or coefficient is 0; only for the grades measured and certified.
+        grade: the basis of the answer.
+        condition: the condition under which the interval covers, one sentence.
+        noise_deviation: standard deviation of the estimate due to privacy noise; NaN if the error has other parts: for
+            quantiles, bounds, and answers by a certificate or by the model.
+        sampling_deviation: standard deviation due to sampling, if the estimand involves it; see `noise_deviation`.
+        sources: the tables that it is computed from, with their shares of the noise variance.
+        p_value: for the null hypothesis that a difference or coefficient is 0; only for grades measured and certified.
     """
 
     question: str
@@ -114,7 +114,7 @@ class Answer:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the estimate; not a number where none is known."""
+        """Standard deviation of the estimate; NaN if unknown."""
         return sqrt(self.noise_deviation**2 + self.sampling_deviation**2)
 
     def document(self) -> dict[str, Any]:
@@ -142,14 +142,14 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class TableAnswer:
-    """The cells of a table, or the same question for several groups, with what they have in common.
+    """The answers for the cells of a table, or for several groups.
 
     Attributes:
         question: the question, in words.
         columns: names of the attributes.
-        cells: for each answer, what it is of, in the order of the columns.
+        cells: for each answer, the values of its cell, in the order of the columns.
         answers: the answers.
-        simultaneous: whether all intervals together cover with the level.
+        simultaneous: whether the level is that of simultaneous coverage.
     """
 
     question: str
@@ -171,7 +171,7 @@ class TableAnswer:
         }
 
     def rows(self) -> list[list[str]]:
-        """The table as rows of text for a CSV file, with a head."""
+        """The table as rows of text for a CSV file, with a header."""
         head = [*self.columns, "kind", "estimate", "low", "high", "noise_sd", "sampling_sd"]
         head += ["level", "simultaneous", "estimand", "grade", "p_value", "condition"]
         return [head, *(self._row(cell, each) for cell, each in zip(self.cells, self.answers, strict=True))]
@@ -184,7 +184,7 @@ class TableAnswer:
 
 
 def _finite(number: float) -> float | None:
-    """A number with ten digits; JSON has no infinity."""
+    """A number with ten digits; None if not finite, which JSON cannot state."""
     return float(f"{number:.10g}") + 0.0 if isfinite(number) else None
 
 

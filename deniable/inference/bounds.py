@@ -1,8 +1,8 @@
 """Bounds on the count of several conditions together, from the counts of some of them (Frechet, Bonferroni).
 
-They hold for every table, whatever its dependences. The counts have noise: each is taken at the end of an interval, at
-a level at which all of them cover together. What these ends imply for records that do not satisfy a condition is used,
-too: records that satisfy some conditions are those that satisfy one more of them, and those that do not.
+The bounds hold for every table, whatever its dependences. The counts are noisy: each is replaced by the ends of an
+interval from a simultaneous family. The bounds also use counts of complements: the records that satisfy some
+conditions are those that satisfy one more condition, and those that do not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,16 +18,16 @@ from deniable.measurements.noisy_tables import Cells
 Subset = tuple[int, ...]
 _MOST_ROUNDS = 50
 _ROUNDING = 1e-9
-"""Relative change of an end below which it counts as the same."""
+"""Relative change of an end that counts as no change."""
 
 
 @dataclass(frozen=True)
 class MeasuredCount:
-    """A count of some of the conditions.
+    """A count of the records that satisfy some of the conditions.
 
     Attributes:
         estimate: its estimate.
-        interval: an interval, at the common level.
+        interval: its interval, from a simultaneous family.
     """
 
     estimate: float
@@ -35,17 +35,18 @@ class MeasuredCount:
 
 
 def count_bounds(attributes: Sequence[int], counts: Mapping[Subset, MeasuredCount]) -> tuple[Interval, float]:
-    """Bounds on the count of all conditions.
+    """Bounds on the count of records that satisfy all conditions.
 
     Args:
-        attributes: one condition for each.
-        counts: of subsets of the attributes, the count of records that satisfy their conditions; with the empty one.
+        attributes: the attributes, one condition on each.
+        counts: for subsets of the attributes, including the empty one, the count of records that satisfy their
+            conditions.
 
     Returns:
-        The bounds, and the centre of those that the estimates alone would give.
+        The bounds, and the midpoint of the bounds that the estimates alone imply.
 
-    Source: |A and B| >= |A| + |B| - |C| if both are subsets of C (Bonferroni), and at most each of them. The same holds
-    of complements, such as |A and B and C| <= |all| - |A| - |B| - |C| + |A and B| + |A and C| + |B and C|.
+    Source: |A and B| >= |A| + |B| - |C| if both are subsets of C (Bonferroni), and at most each of them. The same
+    holds for complements, such as |A and B and C| <= |all| - |A| - |B| - |C| + |A and B| + |A and C| + |B and C|.
     """
     whole = tuple(sorted(attributes))
     low, high = _closed(whole, counts, lambda each: each.interval.low, lambda each: each.interval.high)
@@ -57,12 +58,12 @@ def count_bounds(attributes: Sequence[int], counts: Mapping[Subset, MeasuredCoun
 
 
 def _propagated(whole: Subset, counts: Mapping[Subset, MeasuredCount]) -> Interval | None:
-    """The bounds that follow when each count is divided by one condition more, until nothing changes.
+    """Tighten bounds by dividing each count by one more condition, until nothing changes.
 
     Returns:
-        None if no table has counts within all intervals.
+        None if no table is compatible with all intervals.
     """
-    # Along the axis of an attribute: all records, those that fulfil its condition, and those that do not.
+    # Along the axis of an attribute: all records, those that satisfy its condition, and those that do not.
     low, high = np.zeros((3,) * len(whole)), np.full((3,) * len(whole), inf)
     for subset, own in counts.items():
         place = tuple(int(i in subset) for i in whole)
@@ -80,7 +81,7 @@ def _propagated(whole: Subset, counts: Mapping[Subset, MeasuredCount]) -> Interv
 
 
 def _divide(low: Cells, high: Cells) -> None:
-    """Ends of the counts of all records, of some of them, and of the others, each from those of the other two."""
+    """Tighten the bounds on a total and its two parts, each from those on the other two."""
     for one, other in ((1, 2), (2, 1)):
         low[one] = np.maximum(low[one], low[0] - high[other])
         high[one] = np.minimum(high[one], high[0] - low[other])
@@ -92,7 +93,7 @@ _End = Callable[[MeasuredCount], float]
 
 
 def _closed(whole: Subset, counts: Mapping[Subset, MeasuredCount], low: _End, high: _End) -> tuple[float, float]:
-    """The bounds of all subsets, small ones first; those of the whole."""
+    """Bounds for all subsets, in order of size; return those for the whole set."""
     lower: dict[Subset, float] = {}
     upper: dict[Subset, float] = {}
     for size in range(len(whole) + 1):

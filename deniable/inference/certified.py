@@ -1,6 +1,6 @@
-"""Counts of two conditions whose attributes were not counted together, by the model, with the certificate's bound.
+"""Counts of two conditions whose attributes were not counted together: the model's, with the certified bound.
 
-A count of k cells is off by no more than k times the bound. Sampling does not belong here (estimation).
+The error of a count over k cells is at most k times the bound. Sampling error does not belong here (estimation).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ _PAIR = 2
 
 
 class CertifiedCounts:
-    """The pairs of a certificate, as counts that have an interval.
+    """The pairs of attributes in a certificate, whose counts have intervals.
 
     Args:
         certificate: the certificate.
-        buckets: bucket of each value of each attribute, by which its pairs were counted.
+        buckets: bucket of each value of each attribute, by which the pairs were counted.
     """
 
     def __init__(self, certificate: Certificate, buckets: Sequence[NDArray[np.integer]]) -> None:
@@ -30,14 +30,14 @@ class CertifiedCounts:
         self._tables = dict(zip(certificate.workload.pairs, certificate.model, strict=True))
 
     def count(self, of: Mapping[int, Cells], level: float) -> MeasuredCount | None:
-        """The number of counted rows for which a product of functions of two attributes is summed.
+        """The sum over the counted rows of a product of functions of two attributes.
 
         Args:
             of: by column number, the function's value for each value.
-            level: the probability with which the interval covers, of all counts at once.
+            level: confidence level, simultaneous for all counts.
 
         Returns:
-            None if the certificate is not about these attributes, or a function divides a bucket.
+            None if the certificate does not cover these attributes, or a function varies within a bucket.
         """
         pair = tuple(sorted(of))
         if len(pair) != _PAIR or (pair[0], pair[1]) not in self._tables:

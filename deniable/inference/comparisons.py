@@ -1,4 +1,4 @@
-"""Shares or means of groups, side by side, and the differences between groups, with tests if these are wanted."""
+"""Shares or means by group, and differences between groups, with tests if requested."""
 
 from dataclasses import replace
 from functools import cache
@@ -21,18 +21,18 @@ _ROUNDING = 1e-9
 def compare(
     inference: Inference, what: str, by: str, given: str = "", asked: Asked | None = None, *, test: bool = False
 ) -> TableAnswer:
-    """A share or a mean in each group of an attribute, and the differences of all others from the first group.
+    """A share or a mean in each group of an attribute, and the difference of each other group from the first.
 
     Args:
         inference: the release.
         what: a condition, or the name of a numeric attribute.
-        by: the attribute that makes the groups: its values, or buckets where these were counted together.
-        given: a condition that all records satisfy.
-        asked: how to answer.
-        test: whether p-values of the differences are wanted.
+        by: the attribute that defines the groups: its values, or its buckets if values were counted together.
+        given: a condition that restricts the records.
+        asked: options of the answer.
+        test: whether to compute p-values of the differences.
 
     Raises:
-        InvalidInput, Refused: as of a share or mean; or p-values are wanted of what was not measured.
+        InvalidInput, Refused: as for a share or mean, or p-values are requested for a quantity that was not measured.
     """
     asked = asked or Asked()
     words, domain = inference.conditions, inference.measured.domain
@@ -48,7 +48,7 @@ def compare(
 
     @cache
     def strict(group: int) -> Answer:
-        """An answer whose interval covers together with another's."""
+        """An answer whose interval covers simultaneously with another's."""
         level = (1 + asked.level) / 2
         if level > HIGHEST_LEVEL + _ROUNDING:
             raise Refused(
@@ -106,7 +106,7 @@ def _difference(
     *,
     test: bool,
 ) -> Answer:
-    """The difference of two groups, which have no record in common; its question and kind are given."""
+    """The difference between two disjoint groups, for a given question and kind."""
     question, kind = wording
     estimate = pair[0].estimate - pair[1].estimate
     one, other = lines

@@ -1,6 +1,6 @@
-"""Conditions on records, as a person words them: `sex=F & age>=18`, with values or labels of the public domain.
+"""Conditions on records, as users write them: `sex=F & age>=18`, with values or labels of the public domain.
 
-Refusals name what would be right: the nearest name, the nearest value, the nearest edges of buckets.
+Error messages suggest corrections: the nearest name, value or bucket edges.
 """
 
 import re
@@ -20,7 +20,7 @@ _OPERATOR = re.compile(r"\s*(!=|>=|<=|==|=|<|>)\s*")
 _PARTS = re.compile(r'((?:"[^"]*"|[^&"])*)(?:&|$)')
 _CHOICES = re.compile(r'((?:"[^"]*"|[^|"])*)(?:\||$)')
 _MANY = 12
-"""Values that a refusal lists at most."""
+"""Largest number of values listed in an error message."""
 
 Labels = Mapping[str, Mapping[str, str]]
 """Labels of values, by attribute and value as text."""
@@ -30,8 +30,8 @@ class Conditions:
     """The language of conditions over a public domain.
 
     Args:
-        domain: the attributes that conditions can name.
-        labels: what values stand for.
+        domain: the attributes that conditions may name.
+        labels: labels of values.
         computed: attributes that are computed from others and were not counted.
     """
 
@@ -44,7 +44,7 @@ class Conditions:
         """Column number of an attribute.
 
         Raises:
-            InvalidInput: there is none of this name.
+            InvalidInput: there is no attribute of this name.
         """
         name = name.strip().strip('"')
         if name in self.domain.names:
@@ -57,16 +57,16 @@ class Conditions:
         raise InvalidInput(f"the release has no attribute {name}; {hint}")
 
     def parse(self, text: str) -> dict[int, Cells]:
-        """A condition, as the values of each attribute that it allows.
+        """Parse a condition into the values that it allows for each attribute.
 
         Args:
             text: comparisons joined by `&`; `=` may list values, separated by `|`, or give a range, `18..24`.
 
         Returns:
-            By column number, 1 for each value that is allowed and 0 for others; nothing for an empty text.
+            By column number, 1 for each allowed value and 0 for others; empty for an empty text.
 
         Raises:
-            InvalidInput: it is no condition, or no value satisfies it.
+            InvalidInput: it is not a condition, or no value satisfies it.
         """
         found: dict[int, Cells] = {}
         if not text.strip():
@@ -105,7 +105,7 @@ class Conditions:
         return found
 
     def named(self, i: int, codes: Sequence[int] | NDArray[np.integer]) -> str:
-        """Values of an attribute in the words of a condition, such as `age=18..24`."""
+        """Values of an attribute, written as a condition, such as `age=18..24`."""
         attribute = self.domain.attributes[i]
         return f"{_quoted(attribute.name)}={self.values_named(i, codes)}"
 
@@ -120,7 +120,7 @@ class Conditions:
         return "|".join(_quoted(_text(attribute.values[code])) for code in own)
 
     def edges(self, i: int, buckets: NDArray[np.integer], allowed: Cells) -> str:
-        """The condition nearest to one that separates values of a bucket: with and without the buckets it divides."""
+        """The conditions nearest to one that divides buckets: with and without those buckets."""
         held = np.bincount(buckets)
         inside = np.bincount(buckets, weights=(allowed != 0).astype(np.float64))
         divided = np.nonzero((inside > 0) & (inside < held))[0]
@@ -156,7 +156,7 @@ class Conditions:
         return i, allowed
 
     def _divided(self, text: str) -> tuple[str, str, str]:
-        """Name, operator and value; the longest known name that the text begins with counts."""
+        """Split a comparison into name, operator and value; the name is the longest known one that begins the text."""
         text = text.strip()
         for name in sorted(self.domain.names, key=len, reverse=True):
             for shown in (name, _quoted(name)):
@@ -191,7 +191,7 @@ class Conditions:
         return allowed
 
     def _require_whole(self, i: int, firsts: NDArray[Any], lasts: NDArray[Any]) -> None:
-        """Refuse a condition on which the first and the last number of a bin differ."""
+        """Refuse a condition that divides a bin."""
         divided = np.flatnonzero(np.asarray(firsts, bool) != np.asarray(lasts, bool))
         if len(divided):
             raise InvalidInput(
@@ -205,7 +205,7 @@ class Conditions:
         plain = text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
         labels = self._labels.get(attribute.name, {})
         texts = [_text(value) for value in attribute.values]
-        # A value itself counts before the label of another one.
+        # A value takes precedence over another value's label.
         for known in (texts, [labels.get(each) for each in texts]):
             if plain in known:
                 return known.index(plain)
@@ -236,7 +236,7 @@ class Conditions:
 
 
 def _lasts(attribute: Attribute) -> Cells:
-    """The last number that each value stands for, as a float."""
+    """The last number that each value represents, as a float."""
     values = attribute.values if attribute.bins is None else attribute.bins.last
     return np.asarray([float(value) for value in values])
 
@@ -251,7 +251,7 @@ def _runs(codes: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _range(attribute: Attribute, run: tuple[int, int]) -> str:
-    """The numbers of some successive bins."""
+    """The range of numbers in successive bins."""
     last = attribute.values if attribute.bins is None else attribute.bins.last
     ends = _text(attribute.values[run[0]]), _text(last[run[1]])
     return ends[0] if ends[0] == ends[1] else f"{ends[0]}..{ends[1]}"
@@ -288,7 +288,7 @@ def _text(value: Value) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A value as a condition has it: what would be read as something else is quoted, and its quotes are doubled."""
+    """Write a value for a condition: quoted if it would be misread, with its quotes doubled."""
     is_plain = not set(text) & set('&|"') and ".." not in text and text == text.strip() and not text.startswith("=")
     return text if is_plain and text else '"' + text.replace('"', '""') + '"'
 

@@ -1,8 +1,8 @@
-"""Counts, shares, means and ratios of a release, each with the interval that its noise, and its sampling, leave.
+"""Counts, shares, means and ratios of a release, each with an interval that covers noise and sampling error.
 
-Two estimands: the confidential table (`finite`), and the population of which its rows are a sample (`population`). If
-only a part of the table's rows was measured, each with a known probability, that is part of the error of both. Tables,
-quantiles and regression do not belong here.
+There are two estimands: the confidential table (`finite`), and the population of which its rows are a sample
+(`population`). If only some of the table's rows were measured, each with a known probability, this contributes to the
+error of both. Tables, quantiles and regression do not belong here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,47 +38,48 @@ from deniable.measurements.document import Measurements
 from deniable.measurements.noisy_tables import Cells
 
 FEWEST = 100.0
-"""Estimated number of rows below which nothing is answered."""
+"""Estimated number of rows below which no question is answered."""
 _ALL = Query.product({})
 _MOST_TOGETHER = 8
 _OWN_LAW = frozenset({"count", "share"})
-"""Kinds of estimates whose error of sampling is binomial."""
+"""Kinds of estimates with binomial sampling error."""
 
 
 def _level_of_part(level: float, parts: int) -> float:
-    """The level of each of several intervals that together keep a level."""
+    """The level of each of several intervals with a given simultaneous level (Bonferroni)."""
     return 1 - (1 - level) / parts
 
 
 class Model(Protocol):
-    """What the model says about counts; no noise of known distribution is behind it."""
+    """The model's counts, whose error has no known distribution."""
 
     def total(self, query: Query) -> float:
         """The sum over the model's records of a function of each."""
 
 
 class Inference:
-    """Answers from what a release measured.
+    """Answers questions from a release's measurements.
 
     Attributes:
         measured: what was measured.
-        system: the estimates that follow from it.
+        system: the estimates derived from the measurements.
         conditions: the language of questions.
         records: the estimated number of measured rows.
-        kept: probability with which a row of the confidential table is among those measured; 1 if none is known.
-        model: what the model says, if it is at hand.
+        kept: probability with which a row of the confidential table was measured; 1 if unknown.
+        model: the model's counts, if available.
 
     Args:
         measured: what was measured.
-        probability: that probability; None if it is not known: answers are then of the measured rows.
-        labels: what values stand for.
+        probability: probability with which a row was measured; None if unknown, and answers are then about measured
+            rows.
+        labels: labels of values.
         computed: names of attributes that are computed from others.
-        model: what the model says, for answers of the grade `model`.
-        certificate: the certificate of the model's error, for answers of the grade `certified`.
-        design_effect: factor of the variance of sampling, as the release states it.
+        model: the model's counts, for answers of grade `model`.
+        certificate: the certificate of the model's error, for answers of grade `certified`.
+        design_effect: factor of the sampling variance, as stated by the release.
 
     Raises:
-        Refused: fewer than 100 rows were measured, by estimate.
+        Refused: the estimated number of measured rows is below 100.
     """
 
     def __init__(
@@ -114,11 +115,11 @@ class Inference:
 
         Args:
             condition: the condition; all records if it is empty.
-            asked: how to answer.
+            asked: options of the answer.
 
         Raises:
-            InvalidInput: it is no condition, or divides values that were counted together.
-            Refused: the estimand is the population, whose size is not known, or the grade is lower than is accepted.
+            InvalidInput: it is not a condition, or divides values that were counted together.
+            Refused: the estimand is the population, whose size is unknown, or the grade is too low.
         """
         asked = asked or Asked()
         if asked.estimand == "population":
@@ -148,7 +149,7 @@ class Inference:
     def share_of(
         self, condition: Mapping[int, Cells], words: str, given: str = "", asked: Asked | None = None
     ) -> Answer:
-        """`share`, of a condition as the values that it allows, with its wording."""
+        """`share`, for a parsed condition and its text."""
         asked = asked or Asked()
         inside = Query.product(self.conditions.parse(given))
         both = inside.within(Query.product(condition))
@@ -161,8 +162,8 @@ class Inference:
     def mean(self, attribute: str, given: str = "", asked: Asked | None = None) -> Answer:
         """The mean of a numeric attribute, over all records or over those that satisfy a condition; see `count`.
 
-        Where values were counted together in the tables with the condition's attributes, the interval has the bounds
-        that the lowest and the highest value of each bucket give, and the grade is `bounded`.
+        If values were counted in buckets in the tables with the condition's attributes, the interval is bounded by the
+        lowest and highest value of each bucket, and the grade is `bounded`.
         """
         asked = asked or Asked()
         i = self.conditions.attribute(attribute)
@@ -184,7 +185,7 @@ class Inference:
         Args:
             numerator: a condition, or the name of a numeric attribute.
             denominator: the same.
-            asked: how to answer.
+            asked: options of the answer.
         """
         asked = asked or Asked()
         one, other = self._quantity(numerator), self._quantity(denominator)
@@ -196,7 +197,7 @@ class Inference:
             return self._by_model(question, "ratio", one, other, asked, error)
 
     def groups(self, i: int) -> list[np.ndarray]:
-        """Values of an attribute, as they were counted with others: codes of each bucket, in their order.
+        """The buckets by which an attribute was counted with others: the codes of each, in order.
 
         Raises:
             InvalidInput: it has too many values to be divided.
@@ -206,7 +207,7 @@ class Inference:
         return [np.nonzero(buckets == bucket)[0] for bucket in range(self.system.sizes[i])]
 
     def functional(self, query: Query) -> Functional:
-        """A query as a linear function of what was measured.
+        """Express a query as a linear function of the measurements.
 
         Raises:
             InvalidInput: it divides values that were counted together; the sentence offers the nearest edges.
@@ -225,10 +226,10 @@ class Inference:
             raise
 
     def sampling_factor(self, asked: Asked) -> float:
-        """The factor of the variance that independent sampling of the measured rows would have.
+        """The factor of the sampling variance, relative to independent sampling of the measured rows.
 
         Raises:
-            Refused: the estimand is the population, and how its rows were sampled is not known.
+            Refused: the estimand is the population, and the sampling of its rows is unknown.
         """
         if asked.estimand == "finite":
             return 1 - self.kept
@@ -255,13 +256,13 @@ class Inference:
         return f"{self._table}" if asked.estimand == "finite" else "the population that the rows were sampled from"
 
     def condition_of(self, asked: Asked, grade: Grade, kind: str = "", *, is_normal: bool = False) -> str:
-        """Under which condition an interval covers.
+        """State the condition under which an interval covers.
 
         Args:
-            asked: how the question is answered.
-            grade: what the answer rests on.
-            kind: what the estimate is.
-            is_normal: whether the error of sampling is taken as normal, whatever the law of the values.
+            asked: options of the answer.
+            grade: the grade of the answer.
+            kind: the kind of estimate.
+            is_normal: whether the sampling error is approximated by a normal distribution.
         """
         told = {
             "measured": "The interval rests on the published law of the noise, and on no model",
@@ -297,19 +298,19 @@ class Inference:
         grade: Grade = "measured",
         p_value: float | None = None,
     ) -> Answer:
-        """An answer with what belongs to every one.
+        """Complete an answer with the fields common to all.
 
         Args:
             question: the question in words.
-            kind: what the estimate is.
+            kind: the kind of estimate.
             estimate: the estimate.
             interval: its interval.
-            asked: how to answer the question.
-            functional: what the estimate is made of, for its sources.
-            noise: variance that the noise of privacy leaves; not a number where the error has other parts.
-            sampling: variance of sampling; the same.
-            grade: what it rests on.
-            p_value: of a test, if one is wanted.
+            asked: options of the answer.
+            functional: the linear function that the estimate is computed from, for its sources.
+            noise: variance due to privacy noise; NaN if the error has other parts.
+            sampling: variance due to sampling; likewise.
+            grade: the grade of the answer.
+            p_value: p-value of a test, if requested.
         """
         return Answer(
             question=question,
@@ -328,9 +329,9 @@ class Inference:
         )
 
     def law(self, functional: Functional, sampling: float = 0.0) -> ErrorLaw:
-        """The law of the error of a linear function's estimate, with a variance of sampling."""
+        """The law of the error of a linear function's estimate, including a sampling variance."""
         if self._is_gaussian and (sampling > 0 or not self.has_lattice(functional)):
-            # A sum of Gaussian noise is normal unless it is on a lattice; the variance is that of the weights.
+            # A sum of Gaussian noise is normal unless it lies on a lattice; its variance follows from the weights.
             return ErrorLaw(self.system.variance(functional) + max(sampling, 0.0))
         public = self.system.variance_of_public_totals(functional)
         return ErrorLaw.of(self.system.weights(functional), max(sampling, 0.0) + public)
@@ -342,7 +343,7 @@ class Inference:
         return ErrorLaw.has_lattice(self.system.each_weights(functional), public, variance)
 
     def reach(self, functional: Functional, level: float, sampling: float = 0.0) -> float:
-        """The distance within which the estimate of a linear function is right with the level's probability."""
+        """The half-width of the confidence interval for a linear function."""
         return self.law(functional, sampling).reach(level)
 
     def count_interval(self, functional: Functional, level: float) -> Interval:
@@ -356,19 +357,19 @@ class Inference:
         return ratio_interval(value, self.kept, spread, z).cut(0.0, inf)
 
     def small_share_interval(self, functional: Functional, level: float, of: Functional | None = None) -> Interval:
-        """The interval of a share in the population of a small count, by the exact law of its noise and of sampling.
+        """The interval for a population share with a small count, by the exact law of noise and sampling.
 
         Args:
             functional: the count.
-            level: the probability with which the interval covers.
-            of: the count of which it is a share; of all records by default.
+            level: confidence level.
+            of: the count in the denominator; all records by default.
         """
         whole = self._all if of is None else of
         count, records = self.system.value(functional), self.system.value(whole)
         return exact_share_interval(count, records, self.law(self.linear(functional, whole, count / records)), level)
 
     def linear(self, one: Functional, other: Functional, ratio: float) -> Functional:
-        """One function less a ratio times another."""
+        """One function minus a ratio times another."""
         found = {subset: own.copy() for subset, own in one.items()}
         for subset, own in other.items():
             found[subset] = found[subset] - ratio * own if subset in found else -ratio * own
@@ -389,7 +390,7 @@ class Inference:
         squares: tuple[Query, Query, Query] | None,
         asked: Asked,
     ) -> Answer:
-        """A ratio of two sums; of a share there are no squares, as its variance follows from itself."""
+        """A ratio of two sums; a share has no squares, because its own value determines its variance."""
         above, below = self.functional(numerator), self.functional(denominator)
         one, other = self.system.value(above), self.system.value(below)
         if other <= 0:
@@ -431,7 +432,7 @@ class Inference:
         )
 
     def _bounded_mean(self, question: str, i: int, values: Cells, inside: Query, asked: Asked) -> Answer:
-        """A mean of which only buckets were measured with the condition: bounds by the values in each bucket."""
+        """A mean if only buckets were counted with the condition: bounds by the values in each bucket."""
         self._accept("bounded", asked)
         buckets = self.system.buckets[i]
         lowest, highest = (np.full(self.system.sizes[i], side * inf) for side in (1, -1))
@@ -461,7 +462,7 @@ class Inference:
         return total, inside, (squares, total, inside)
 
     def _middles(self, i: int, values: Cells) -> Cells:
-        """The mean of an attribute's values in each bucket, by its own counts; the middle where these are too small."""
+        """The mean of an attribute's values in each bucket, by its own counts; midpoints if these are too small."""
         buckets, found = self.system.buckets[i], np.zeros(self.system.sizes[i])
         for bucket in range(len(found)):
             own = buckets == bucket
@@ -477,7 +478,7 @@ class Inference:
         return found
 
     def _bounded(self, question: str, both: Query, inside: Query | None, asked: Asked, error: NotMeasured) -> Answer:
-        """A count or share of attributes that were not counted together, by bounds and by a certificate."""
+        """A count or share for attributes that were not counted together, by bounds and by a certificate."""
         kind = "count" if inside is None else "share"
         [term] = both.terms
         [of_group] = (both if inside is None else inside).terms
@@ -488,9 +489,9 @@ class Inference:
         needed = [tuple(sorted(term.of)), () if inside is None else inside.attributes]
         if len(term.of) > _MOST_TOGETHER:
             raise Refused(f"a condition may have at most {_MOST_TOGETHER} attributes that were not counted together.")
-        # The bounds and the certificate each miss with half of the probability that is left, so both hold together.
+        # The bounds and the certificate each get half of the error probability, so both hold together.
         level = _level_of_part(asked.level, 1 if certified is None else 2)
-        # A condition on an attribute of the group's makes its counts smaller: the group then has counts of its own.
+        # A condition on an attribute of the group reduces its counts: the group then has counts of its own.
         is_narrower = any(not np.array_equal(own, term.of[i]) for i, own in of_group.of.items())
         level = _level_of_part(level, 2 if is_narrower else 1)
         counts = self._counts(term.of, asked, level, of_all=inside is not None)
@@ -511,14 +512,14 @@ class Inference:
         return self.answer(question, kind, centre / max(middle, 1.0), interval, asked, None, grade=grade)
 
     def _by_certificate(self, term: Product, asked: Asked, *, of_all: bool) -> MeasuredCount | None:
-        """A count by the model, with the bound of the certificate and the error of sampling; None if there is none."""
+        """The model's count, with the certified bound and the sampling error; None without a certificate."""
         factor = self.sampling_factor(asked)
         own = _level_of_part(asked.level, 4 if factor else 2)
         found = None if self._certified is None else self._certified.count(term.of, own)
         if found is None or not factor:
             return found
         low, high = max(found.interval.low, 0.0), max(min(found.interval.high, self.records), 0.0)
-        # The count in the interval whose variance of sampling is largest.
+        # The count in the interval with the largest sampling variance.
         most = min(max(self.records / 2, low), high) if of_all else high
         share = most / self.records if of_all else 0.0
         reach = two_sided(own) * sqrt(max(factor * most * (1 - share), 0.0))
@@ -527,13 +528,13 @@ class Inference:
     def _counts(
         self, factors: Mapping[int, Cells], asked: Asked, level: float, *, of_all: bool
     ) -> dict[Subset, MeasuredCount]:
-        """The counts of all measured subsets of conditions, with intervals that cover together.
+        """The counts for all measured subsets of conditions, with simultaneous intervals.
 
         Args:
             factors: the conditions.
-            asked: how to answer.
-            level: of all these intervals together.
-            of_all: whether they are compared with the number of all measured rows, and not with a count of the table.
+            asked: options of the answer.
+            level: simultaneous confidence level.
+            of_all: whether they are shares of all measured rows instead of counts in the table.
         """
         found = {}
         for size in range(len(factors) + 1):
@@ -556,10 +557,10 @@ class Inference:
     def _by_model(
         self, question: str, kind: str, numerator: Query, denominator: Query, asked: Asked, error: NotMeasured
     ) -> Answer:
-        """What the model says, without an interval."""
+        """The model's estimate, without an interval."""
         if not asked.accepts("model") or self.model is None:
             self._refuse("model", error)
-        # Refuses a population whose sampling nobody states; the condition would claim it.
+        # Refuses a population whose sampling is unstated; the condition would otherwise assert it.
         self.sampling_factor(asked)
         below = self.model.total(denominator)
         if below <= 0:
@@ -571,7 +572,7 @@ class Inference:
             raise Refused(f"the answer would be of the grade {grade}, and you ask for {asked.grade} at least.")
 
     def _refuse(self, grade: Grade, error: NotMeasured) -> NoReturn:
-        """Refuse what was not measured, with what is there instead."""
+        """Refuse a question that was not measured, and name the alternative."""
         names = [self.measured.domain.names[i] for i in error.relation]
         said = f"{' and '.join(names)} were not counted together" if len(names) > 1 else str(error).rstrip(".")
         raise Refused(f"{said}, so the grade would be {grade}; accept the grade {grade}, or ask for other attributes.")

@@ -1,7 +1,7 @@
-"""`intervals.csv`: every measured table, cell by cell, as counts and shares with intervals; and its verification.
+"""`intervals.csv`, with counts, shares and intervals for every cell of every measured table; and its verification.
 
-A function of `measured.json`, the public domain and the split, for readers who work in other languages: of the
-confidential table, each interval by itself at the level 0.95. What a person asks does not belong here.
+It is a function of `measured.json`, the public domain and the split, for users of other languages. The estimand is the
+confidential table, and each interval has an individual level of 0.95. Answers to questions do not belong here.
 """
 
 import csv
@@ -26,12 +26,12 @@ from deniable.measurements.estimates import probability_of
 
 FILE: Final = "intervals.csv"
 MOST_CELLS: Final = 20_000
-"""Cells of a table, above which it is left out; `consistent.json` has it, and questions about it are answered."""
+"""Largest number of cells; larger tables are in `consistent.json`, and can be queried."""
 
 _FOLLOWS = "intervals.csv has the estimates and intervals that follow from measured.json"
 _NUMBERS = ("count", "count_low", "count_high", "count_sd", "share", "share_low", "share_high", "share_sd")
 _TOLERANCE: Final = 1e-6
-"""Largest difference of a stated number from the recomputed one, in units of its standard deviation or of itself."""
+"""Largest difference of a stated from a recomputed number, relative to its standard deviation or to itself."""
 
 
 def interval_table(measured: Measurements, probability: Fraction | None) -> str:
@@ -39,10 +39,10 @@ def interval_table(measured: Measurements, probability: Fraction | None) -> str:
 
     Args:
         measured: what was measured.
-        probability: with which a record of the confidential table is among the measured rows.
+        probability: probability with which a record of the confidential table was measured.
 
     Returns:
-        One line for each cell of each table of at most 20,000 cells; only the head, if too few rows were measured.
+        One line for each cell of each table of at most 20,000 cells; only the header if too few rows were measured.
     """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(_lines.of(measured, probability))
@@ -50,17 +50,17 @@ def interval_table(measured: Measurements, probability: Fraction | None) -> str:
 
 
 class _Latest:
-    """The lines of the latest table, for as long as the same measurements are needed.
+    """The lines of the latest table, cached for the same measurements.
 
-    A release writes them, verifies them, and verifies them again once they are published.
+    A release writes them, verifies them, and verifies them again after publication.
     """
 
     def __init__(self) -> None:
-        # Replaced as a whole, so that no thread finds the lines of one table with the key of another.
+        # Replaced as a whole, so that no thread sees the lines of one table with the key of another.
         self._kept: tuple[object, list[list[str]]] = (None, [])
 
     def of(self, measured: Measurements, probability: Fraction | None) -> Iterator[list[str]]:
-        """The lines, in order; many are not kept, and worked out one by one each time."""
+        """The lines, in order; if there are many, they are not cached, but generated each time."""
         document = json.dumps(measured.document(), sort_keys=True)
         key = (measured.domain, sha256(document.encode()).digest(), probability)
         known, kept = self._kept
@@ -94,7 +94,7 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
         system = inference.system
         size = prod(system.sizes[i] for i in attributes)
         if any(system.is_large[i] for i in attributes):
-            # By itself, such an attribute is divided by values.
+            # Alone, such an attribute is divided by values.
             size = (
                 len(system.buckets[attributes[0]])
                 if attributes[0] in system.many and len(attributes) == 1
@@ -149,7 +149,7 @@ def check_intervals(
 
 
 def _is_same(own: Sequence[str], right: Sequence[str]) -> bool:
-    """Whether two lines say the same, up to the rounding of another machine."""
+    """Whether two lines agree, up to rounding differences between machines."""
     first = len(right) - len(_NUMBERS) - 3
     last = first + len(_NUMBERS)
     if [*own[:first], *own[last:]] != [*right[:first], *right[last:]]:

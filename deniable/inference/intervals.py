@@ -1,8 +1,7 @@
-"""Intervals for counts, shares and ratios whose estimates have noise of known law.
+"""Confidence intervals for counts, shares and ratios whose estimates have noise of known law.
 
-Each is the set of values that a test at the level does not reject, with the variance that the value implies (score
-intervals): of a share, Wilson's interval if there is no noise; of a ratio, Fieller's. What is estimated from which
-tables does not belong here.
+Each is the set of values not rejected by a test that uses the variance implied by the value (score intervals): for a
+share without noise, Wilson's interval; for a ratio, Fieller's. The estimation does not belong here.
 """
 
 from collections.abc import Callable
@@ -15,9 +14,9 @@ from deniable.inference.laws import ErrorLaw
 from deniable.measurements.noisy_tables import Cells
 
 SMALL = 30.0
-"""Count up to which shares and counts have intervals by the exact binomial law, if the noise does not drown it."""
+"""Largest count for which intervals use the exact binomial law, unless noise dominates it."""
 LOUD = 100.0
-"""Variance of the noise of a count from which its normal law drowns the binomial one of so few records."""
+"""Noise variance of a count from which its normal law dominates the binomial law of so few records."""
 _BISECTIONS = 60
 
 
@@ -34,7 +33,7 @@ class Interval:
     high: float
 
     def cut(self, low: float, high: float) -> "Interval":
-        """The part of it within bounds; the nearer bound if there is none."""
+        """The part of the interval within bounds; the nearer bound if there is none."""
         return Interval(min(max(self.low, low), high), max(min(self.high, high), low))
 
 
@@ -60,7 +59,7 @@ class Quadratic:
 
 
 class Unbounded(ValueError):
-    """The denominator of a ratio cannot be distinguished from 0."""
+    """The interval is unbounded: a denominator cannot be distinguished from 0."""
 
 
 def score_interval(share: float, noise: float, records: float, z: float) -> Interval:
@@ -70,9 +69,9 @@ def score_interval(share: float, noise: float, records: float, z: float) -> Inte
         share: the estimate.
         noise: variance of its noise.
         records: number of independent records; infinite if there is no sampling error.
-        z: standard deviations.
+        z: critical value, in standard deviations.
 
-    Source: Wilson 1927 without noise; the noise is added to the variance.
+    Source: Wilson 1927, without noise; here the noise is added to the variance.
     """
     return share_interval(share, 1.0, Quadratic(noise, 1 / records, -1 / records), z)
 
@@ -82,12 +81,12 @@ def share_interval(count: float, records: float, variance: Quadratic, z: float) 
 
     Args:
         count: its estimate.
-        records: the estimated number of records of which it is a share.
-        variance: variance of count - p records, by p.
-        z: standard deviations.
+        records: the estimated number of records in the denominator.
+        variance: variance of count - p records, as a function of p.
+        z: critical value, in standard deviations.
 
     Returns:
-        The interval, in [0, 1]; if no share in it is compatible, z standard deviations of the noise at the nearer end.
+        The interval, in [0, 1]; if no share there is compatible, z standard deviations of the noise at the nearer end.
 
     Raises:
         Unbounded: the number of records cannot be distinguished from 0.
@@ -103,14 +102,14 @@ def share_interval(count: float, records: float, variance: Quadratic, z: float) 
 def share_intervals(
     counts: Cells, records: float, noise: tuple[Cells, Cells, float], factor: float, z: Cells | float
 ) -> tuple[Cells, Cells]:
-    """`share_interval` of many counts of the same records.
+    """`share_interval` for many counts of the same records.
 
     Args:
         counts: their estimates.
         records: the estimated number of records.
         noise: variances of the counts, their covariances with the number of records, and its variance.
-        factor: factor of the binomial variance.
-        z: standard deviations.
+        factor: factor of the binomial variance (design effect).
+        z: critical value, in standard deviations.
 
     Returns:
         Lower and upper ends, in the shape of the counts.
@@ -136,11 +135,11 @@ def ratio_interval(numerator: float, denominator: float, variance: Quadratic, z:
     Args:
         numerator: its estimate.
         denominator: its estimate, above 0.
-        variance: variance of numerator - r denominator, by r.
-        z: standard deviations.
+        variance: variance of numerator - r denominator, as a function of r.
+        z: critical value, in standard deviations.
 
     Raises:
-        Unbounded: every ratio would be in it, from some size on.
+        Unbounded: the interval would contain arbitrarily large ratios.
 
     Source: Fieller 1954.
     """
@@ -156,16 +155,16 @@ def ratio_interval(numerator: float, denominator: float, variance: Quadratic, z:
 
 
 def exact_share_interval(count: float, records: float, law: ErrorLaw, level: float) -> Interval:
-    """The shares of a population that a noisy count does not reject: binomial, with noise of known law.
+    """The population shares that a noisy binomial count does not reject.
 
     Args:
         count: the estimated number of records.
         records: number of all records.
         law: law of the noise of the count.
-        level: probability of the interval.
+        level: confidence level.
 
     Returns:
-        The interval with equal tails; without noise it is that of Clopper and Pearson.
+        The equal-tailed interval; without noise, that of Clopper and Pearson.
 
     Source: the law is the convolution P(z | p) = sum over x of Bin(x; n, p) f(z - x) (Charest 2010, equation 3).
     """
@@ -190,17 +189,17 @@ def exact_share_interval(count: float, records: float, law: ErrorLaw, level: flo
 
 
 _JUST = 1e-6
-"""Whole numbers are compared with estimates that rounding has moved by less than this."""
+"""Tolerance for rounding when integers are compared with estimates."""
 
 
 def exact_count_interval(count: float, kept: float, law: ErrorLaw, level: float) -> Interval:
-    """The whole numbers X that a noisy count does not reject, if each record was counted with a probability.
+    """The integers X not rejected by a noisy count, if each record was counted with some probability.
 
     Args:
         count: the estimated number of counted records.
         kept: probability with which a record was counted.
         law: law of the noise of the count.
-        level: probability of the interval.
+        level: confidence level.
     """
     if kept >= 1:
         reach = law.reach(level)
@@ -214,7 +213,7 @@ def exact_count_interval(count: float, kept: float, law: ErrorLaw, level: float)
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
 
     def tails(total: int) -> tuple[float, float]:
-        """The probability of at least, and of at most, what was counted, of so many records."""
+        """Probabilities of at least, and of at most, the observed count, given the number of records."""
         k = x[: total + 1]
         mass = np.exp(logs[total] - logs[k] - logs[total - k] + k * log(kept) + (total - k) * log1p(-kept))
         return float((mass * at_least[: total + 1]).sum()), float((mass * at_most[: total + 1]).sum())
@@ -225,7 +224,7 @@ def exact_count_interval(count: float, kept: float, law: ErrorLaw, level: float)
 
 
 def _first_of(holds: Callable[[int], bool], most: int) -> int:
-    """The first whole number of which something holds that then holds of all larger ones; the last, if of none."""
+    """The smallest integer that satisfies a monotone predicate; the last if none does."""
     low, high = 0, most
     while low < high:
         middle = (low + high) // 2
@@ -234,7 +233,7 @@ def _first_of(holds: Callable[[int], bool], most: int) -> int:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function crosses 0; an end, if it does not."""
+    """The zero of an increasing function; an end if there is none."""
     if function(low) >= 0:
         return low
     if function(high) <= 0:

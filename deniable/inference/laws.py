@@ -1,8 +1,8 @@
-"""The law of the error of an estimate: a weighted sum of independent integer noise, and a normal part.
+"""The law of an estimate's error: a weighted sum of independent integer noise, plus a normal part.
 
-Discrete Laplace noise enters by its characteristic function, which is inverted on a grid, and discrete Gaussian noise
-as a normal number; where all noise has one weight, the error lies on a lattice, and its law is computed exactly.
-Nothing is simulated. How intervals are made of it does not belong here.
+Discrete Laplace noise enters through its characteristic function, inverted on a grid, and discrete Gaussian noise as a
+normal variable; if all noise has one weight, the error lies on a lattice, and its law is computed exactly. Nothing is
+simulated. The construction of intervals does not belong here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,31 +16,31 @@ import numpy as np
 from deniable.measurements.noisy_tables import Cells, MeasuredTable, NoiseLaw
 
 _STEPS = 50
-"""Steps of the grid in a standard deviation."""
+"""Grid steps per standard deviation."""
 _POINTS = 4096
 _SMOOTHED = 1.5
-"""Standard deviation, in steps, of a normal number that is added so that the inversion converges; widens by 0.05 %."""
+"""Standard deviation, in steps, of a normal variable added for convergence of the inversion; widens by 0.05 %."""
 _SMALL_PART = 1e-7
-"""Share of the variance below which a Laplace number is taken as normal."""
+"""Share of the variance below which a Laplace variable is approximated as normal."""
 _MOST_ON_A_LATTICE = 200.0
-"""Standard deviation of a whole number above which rounding it to whole numbers does not matter."""
+"""Standard deviation above which the discreteness of an integer variable is negligible."""
 _ON_LATTICE = 1e-9
 _ROUNDING = 1e-12
 
 
 def normal_quantile(probability: float) -> float:
-    """The quantile of the standard normal law."""
+    """The quantile function of the standard normal distribution."""
     return NormalDist().inv_cdf(probability)
 
 
 def two_sided(level: float) -> float:
-    """The number of standard deviations on either side of a normal number that a level needs."""
+    """The two-sided critical value of a level, in standard deviations."""
     return normal_quantile((1 + level) / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class _Draws:
-    """Independent draws of one law with one weight."""
+    """Independent draws of one law with a common weight."""
 
     noise: NoiseLaw
     weight: float
@@ -49,7 +49,7 @@ class _Draws:
 
 @dataclass(frozen=True, eq=False)
 class ErrorLaw:
-    """A law that is symmetric about 0.
+    """A law symmetric about 0.
 
     Attributes:
         normal: variance of the normal part.
@@ -68,7 +68,7 @@ class ErrorLaw:
             normal: variance of a normal part, such as that of sampling.
         """
         found: dict[tuple[str, str, str], _Draws] = {}
-        # Smaller weights are rounding; they would hide that an error is on a lattice.
+        # Smaller weights are rounding errors, and would obscure a lattice.
         least = _ROUNDING * max((float(np.max(np.abs(own))) for _, own in weights), default=0.0)
         for table, own in weights:
             first = table.releases[0].noise.variance
@@ -88,12 +88,12 @@ class ErrorLaw:
     def has_lattice(
         cls, weights: Iterable[tuple[MeasuredTable, Cells]], normal: float = 0.0, variance: float = 0.0
     ) -> bool:
-        """Whether the law has a `step`; tables after the first two different weights are not asked for.
+        """Whether the law has a `step`; stops at the first two different weights.
 
         Args:
             weights: the weight of each released entry of each table.
             normal: variance of a normal part.
-            variance: variance of the whole law; tables with less of it than rounding makes are passed over.
+            variance: variance of the whole law; tables whose share of it is within rounding error are skipped.
         """
         if normal:
             return False
@@ -105,7 +105,7 @@ class ErrorLaw:
             found.append((table, own))
             for each in cls.of([found[-1]]).draws:
                 first = first or each.weight
-                # Weights are kept with ten digits: within twice the limit, all of them decide together.
+                # Weights have ten digits: within twice the limit, all of them together decide.
                 if abs(each.weight - first) > 2 * _ON_LATTICE * first:
                     return False
         return cls.of(found).step > 0
@@ -117,7 +117,7 @@ class ErrorLaw:
 
     @cached_property
     def step(self) -> float:
-        """Distance of the points of its lattice; 0 if it is no lattice, or too fine to matter."""
+        """Spacing of the lattice; 0 if there is none, or it is too fine to matter."""
         if self.normal or not self.draws:
             return 0.0
         weight = self.draws[0].weight
@@ -126,7 +126,7 @@ class ErrorLaw:
         return weight if sqrt(self.variance) <= _MOST_ON_A_LATTICE * weight else 0.0
 
     def reach(self, level: float) -> float:
-        """The least distance within which the error lies with a probability of at least a level."""
+        """The smallest distance from 0 within which the error lies with probability of at least a level."""
         deviation = sqrt(self.variance)
         if deviation == 0:
             return 0.0
@@ -136,13 +136,13 @@ class ErrorLaw:
         found = int(np.searchsorted(inside, level - 1e-12))
         if self.step or found == 0:
             return min(found, len(inside) - 1) * step
-        # Between points the mass is taken as even.
+        # Between points the mass is taken as uniform.
         below, above = float(inside[found - 1]), float(inside[min(found, len(inside) - 1)])
         part = 1.0 if above <= below else min(max((level - below) / (above - below), 0.0), 1.0)
         return (found - 0.5 + part) * step
 
     def below(self, places: Cells) -> Cells:
-        """The probability that the error is at most each place."""
+        """The cumulative distribution function of the error at several points."""
         deviation = sqrt(self.variance)
         if deviation == 0:
             return (places >= 0).astype(np.float64)
@@ -150,7 +150,7 @@ class ErrorLaw:
             return np.asarray([(1 + erf(x / deviation / sqrt(2))) / 2 for x in places.ravel()]).reshape(places.shape)
         step, inside = self._inside
         if self.step:
-            # An error of k steps or less: all within k, and half of what is outside.
+            # P(error <= k steps): all mass within k, and half of the mass outside.
             k = np.clip(np.floor(places / step + _ON_LATTICE), -len(inside), len(inside) - 1).astype(int)
             up = np.where(k >= 0, (1 + inside[np.maximum(k, 0)]) / 2, 0.0)
             down = (1 - inside[np.maximum(-k - 1, 0)]) / 2
@@ -165,7 +165,7 @@ class ErrorLaw:
 
     @cached_property
     def _inside(self) -> tuple[float, Cells]:
-        """The distance of points, and the probability of at most so many of them on either side."""
+        """The grid spacing, and for each k the probability of an absolute error of at most k steps."""
         if self.step:
             return self.step, self._on_lattice()
         variance = self.variance
@@ -196,14 +196,14 @@ class ErrorLaw:
 
 
 def _inside(masses: Cells) -> Cells:
-    """The probability of at most k steps on either side, of the masses at 0, 1, ... , -1 steps."""
+    """The probability of an absolute error of at most k steps, from the masses at 0, 1, ... , -1 steps."""
     half = np.maximum(masses[: (len(masses) + 1) // 2], 0.0)
     cumulated = 2 * np.cumsum(half) - half[0]
     return np.asarray(cumulated / cumulated[-1])
 
 
 def _rounded(weights: Cells) -> Cells:
-    """Weights with ten digits: further ones are rounding, and equal weights are counted together."""
+    """Weights rounded to ten digits, the rest being rounding error, so that equal weights are grouped."""
     flat = np.ravel(weights)
     with np.errstate(divide="ignore"):
         digits = np.where(flat > 0, np.floor(np.log10(np.where(flat > 0, flat, 1.0))), 0.0)

@@ -1,9 +1,9 @@
-"""What was counted of an attribute that has very many values: single values, against the mean of all.
+"""The counts of an attribute with very many values, as deviations from their mean.
 
-Matrices of contrasts would have the square of that number of entries. They are not needed: the noise of a table is the
-same for all its values, so that what a table says about differences between values is uncorrelated with what it says
-about their sum, and all differences are alike. Several tables are averaged with their precisions. Only the attribute
-by itself is known in this way; with others it is summed over. Sums do not belong here (system).
+Contrast matrices would have the square of that number of entries. They are not needed: a table's noise has the same
+variance for all values, so that its information about differences between values is uncorrelated with that about their
+sum, and exchangeable. Several tables are averaged by precision. This covers the attribute alone; in tables with other
+attributes it is summed over. Sums do not belong here (system).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,13 @@ from deniable.measurements.noisy_tables import Cells, MeasuredTable
 
 @dataclass(frozen=True, eq=False)
 class ManyValues:
-    """The counts of an attribute's values, less their mean.
+    """The counts of an attribute's values, minus their mean.
 
     Attributes:
         attribute: its column number.
-        counts: the estimated counts less their mean, shape (values,).
+        counts: the estimated counts minus their mean, shape (values,).
         variance: a linear function whose coefficients sum to 0 has this variance times the sum of their squares.
-        tables: the tables that the estimates come from, and the share of each.
+        tables: the tables that the estimates are computed from, with the weight of each.
     """
 
     attribute: int
@@ -33,7 +33,7 @@ class ManyValues:
 
     @classmethod
     def of(cls, tables: Sequence[MeasuredTable], attribute: int) -> "ManyValues | None":
-        """What tables say about an attribute's values; None if no table has them one by one.
+        """The estimates for an attribute's values; None if no table has individual values.
 
         Args:
             tables: all tables.
@@ -69,7 +69,7 @@ class ManyValues:
 
     @property
     def sums(self) -> tuple[Cells, Cells]:
-        """Of the counts of the first, the first two ... values, less what their mean gives: estimates and variances."""
+        """Cumulative counts of the first 1, 2 ... values, minus multiples of the mean: estimates and variances."""
         size = len(self.counts)
         numbers = np.arange(1, size + 1)
         return np.cumsum(self.counts), self.variance * numbers * (1 - numbers / size)

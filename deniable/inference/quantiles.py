@@ -1,8 +1,8 @@
 """Cumulative shares and quantiles of numeric attributes, with intervals.
 
-A quantile's interval has the values at which the cumulative share can be the wanted probability, by the interval of
-each cumulative share (Woodruff 1952). Values that were counted together in buckets are distinguished only where the
-attribute's own counts allow it.
+A quantile's interval contains the values whose cumulative share may equal the probability, by the interval for each
+cumulative share (Woodruff 1952). Values counted in buckets are distinguished only where the attribute's own counts
+permit it.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,10 @@ from deniable.inference.queries import Query
 from deniable.measurements.noisy_tables import Cells
 
 _SHOWN = 200
-"""Values of an attribute of very many values up to which cumulative shares are given."""
+"""Largest number of cumulative shares given for an attribute with very many values."""
 _BEYOND, _FEW = 2.5, 10.0
-"""How far beyond the reach of normal noise, and of so many records, a quantile is looked for; Laplace noise reaches 1.7
-times as far at the highest level."""
+"""Margins of the search for a quantile: a factor of the critical value for normal noise (for Laplace noise, it is 1.7
+times as large at the highest level), and a number of records."""
 _ROUNDING = 1e-9
 
 
@@ -35,14 +35,14 @@ def cumulative(inference: Inference, attribute: str, given: str = "", asked: Ask
     Args:
         inference: the release.
         attribute: its name.
-        given: a condition that all records satisfy.
-        asked: how to answer.
+        given: a condition that restricts the records.
+        asked: options of the answer.
 
     Returns:
-        The shares; of an attribute that has more than 2,000 values, up to 200 of them, evenly apart.
+        The shares; for an attribute with more than 2,000 values, up to 200 of them, evenly spaced.
 
     Raises:
-        InvalidInput, Refused: as of a share; or the attribute is nominal.
+        InvalidInput, Refused: as for a share, or the attribute is nominal.
     """
     asked = asked or Asked()
     i, values, ends = _places(inference, attribute, given, asked)
@@ -63,18 +63,18 @@ def cumulative(inference: Inference, attribute: str, given: str = "", asked: Ask
 def quantile(
     inference: Inference, attribute: str, probability: float = 0.5, given: str = "", asked: Asked | None = None
 ) -> Answer:
-    """The least value that at least a share of records does not exceed; the median by default.
+    """The smallest value whose cumulative share is at least a probability; the median by default.
 
     Args:
         inference: the release.
         attribute: name of a numeric attribute.
-        probability: the share, in (0, 1).
-        given: a condition that all records satisfy.
-        asked: how to answer.
+        probability: the cumulative share, in (0, 1).
+        given: a condition that restricts the records.
+        asked: options of the answer.
 
     Raises:
-        InvalidInput: the probability is out of range, or as of `cumulative`.
-        Refused: as of a share.
+        InvalidInput: the probability is out of range, or as for `cumulative`.
+        Refused: as for a share.
     """
     asked = asked or Asked()
     if not 0 < probability < 1:
@@ -85,7 +85,7 @@ def quantile(
     first, begin, end = _bracket(inference, i, values, probability, asked, last)
     estimate = _first(lambda place: found(place).estimate >= probability, first, last)
     low = _first(lambda place: _high(found(place)) >= probability, begin, last)
-    # Noise can make cumulative shares fall: the last place counts that may be too low.
+    # Noise can make cumulative shares decrease: the last place whose share may be too low counts.
     high = min(last, 1 + next((place for place in range(end, -1, -1) if _low(found(place)) < probability), -1))
     # Below the end of a bucket its values cannot be distinguished.
     starts = np.sort(values)
@@ -109,7 +109,7 @@ def quantile(
 
 
 def _places(inference: Inference, attribute: str, given: str, asked: Asked) -> tuple[int, Cells, NDArray[np.float64]]:
-    """Column number, values, and the values at which cumulative shares are known, ascending."""
+    """Column number, values, and the ascending values at which cumulative shares are known."""
     i = inference.conditions.attribute(attribute)
     values = inference.conditions.numbers(i)
     ordered = np.sort(values)
@@ -128,7 +128,7 @@ def _places(inference: Inference, attribute: str, given: str, asked: Asked) -> t
 
 
 def _ends(values: Cells, buckets: NDArray[np.integer]) -> NDArray[np.float64]:
-    """The values at which no bucket is divided."""
+    """The values at the upper edges of buckets."""
     ordered = np.sort(values)
     kept = []
     for end in ordered:
@@ -147,10 +147,11 @@ def _share_up_to(inference: Inference, i: int, values: Cells, end: float, given:
 def _bracket(
     inference: Inference, i: int, values: Cells, probability: float, asked: Asked, last: int
 ) -> tuple[int, int, int]:
-    """Where to look for a quantile: from which place on the estimate and the lower end are, and up to where the other.
+    """The range of places to search for a quantile: the first for the estimate and lower end, the last for the upper.
 
-    All places, unless there are very many. Then cumulative shares are first computed all at once: places are passed
-    over that are on one side by half as much again as the widest law of noise (Laplace) reaches beyond a normal one.
+    All places, unless there are very many. In that case cumulative shares are first computed all at once, and places
+    are skipped if they are clearly on one side: by 1.5 times the margin by which the widest noise law (Laplace)
+    exceeds a normal one.
     """
     many = inference.system.many.get(i)
     if many is None:
@@ -160,7 +161,7 @@ def _bracket(
     sums, variances = replace(many, counts=many.counts[np.argsort(values)]).sums
     shares = np.arange(1, size + 1) / size
     estimates = shares + sums / inference.records
-    # A cumulative share is compared with the probability: what counts is the variance that this would imply.
+    # A cumulative share is compared with the probability, using the variance that the probability implies.
     noise = variances + (shares - probability) ** 2 * whole
     sampling = inference.sampling_factor(asked) * probability * (1 - probability) * inference.records
     reach = _BEYOND * (two_sided(asked.level) * np.sqrt(noise + sampling) + _FEW) / inference.records

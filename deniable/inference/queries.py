@@ -1,6 +1,6 @@
 """Questions about counts as linear functions of the joint counts of all values, made of products of single attributes.
 
-How they are estimated (system), and how a person words them (conditions), does not belong here.
+Their estimation (system) and their syntax (conditions) do not belong here.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,10 @@ from deniable.measurements.noisy_tables import Cells
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """A function of a record that is a factor times a product of functions of single attributes.
+    """A function of a record: a factor times a product of functions of single attributes.
 
     Attributes:
-        of: by column number, the function's value for each value of the attribute; attributes without influence are
-            left out.
+        of: by column number, the function's value for each value of the attribute; other attributes are omitted.
         factor: the factor.
     """
 
@@ -34,7 +33,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A sum over all records of a function of each record: a count, or a total of an attribute.
+    """A sum of a function over all records: a count, or a total of an attribute.
 
     Attributes:
         terms: the function, as a sum of products.
@@ -44,11 +43,11 @@ class Query:
 
     @classmethod
     def product(cls, of: Mapping[int, Cells], factor: float = 1.0) -> "Query":
-        """The query of one product; all records if there are no attributes."""
+        """The query with a single product; the number of records if there are no attributes."""
         return cls((Product({i: np.asarray(values, np.float64) for i, values in of.items()}, factor),))
 
     def times(self, factor: float) -> "Query":
-        """The query with another factor."""
+        """The query times a factor."""
         return Query(tuple(Product(term.of, term.factor * factor) for term in self.terms))
 
     def plus(self, other: "Query") -> "Query":
@@ -60,7 +59,7 @@ class Query:
         return self.plus(other.times(-1.0))
 
     def within(self, other: "Query") -> "Query":
-        """The query of the product of both functions of a record: a count of those in both, if both are counts."""
+        """The query for the product of both functions: for two counts, the count of their intersection."""
         return Query(tuple(one.times(two) for one in self.terms for two in other.terms))
 
     @property

@@ -1,9 +1,9 @@
-"""Linear regression from measured second moments: sums of products of all pairs of regressors, and with the outcome.
+"""Linear regression from measured second moments: sums of products of regressors with each other and the outcome.
 
-Numbers whose values were counted together enter by the middle of their bucket, which is public; that is the regression
-that is estimated. The covariance of the coefficients is that of the normal equations, to first order (delta method).
-Errors of sampling may have any variance if outcome and regressors were all counted together (White 1980); otherwise
-their squares are not known group by group, and they are taken to have the same variance.
+Numbers whose values were counted in buckets enter as the public midpoint of the bucket; the estimand is that
+regression. The covariance of the coefficients follows from the normal equations to first order (delta method). If
+outcome and regressors were all counted together, sampling errors may be heteroscedastic (White 1980); otherwise
+squared residuals are not known by group, and homoscedasticity is assumed.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ from deniable.measurements.noisy_tables import Cells
 
 _MOST = 40
 _UNCERTAIN = 0.25
-"""Standard deviation of a coefficient's denominator, relative to it, from which the first order does not suffice."""
+"""Relative standard deviation of a coefficient's denominator above which the first-order approximation fails."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A column of the design: its name, and its value for each value of an attribute; None for the constant."""
+    """A column of the design matrix: its name, and its value for each value of an attribute; None for the constant."""
 
     name: str
     attribute: int | None
@@ -43,20 +43,20 @@ class _Column:
 def regress(
     inference: Inference, outcome: str, regressors: Sequence[str], asked: Asked | None = None, *, test: bool = False
 ) -> TableAnswer:
-    """Ordinary least squares of an outcome on regressors, with a constant.
+    """Ordinary least squares regression of an outcome, with a constant.
 
     Args:
         inference: the release.
         outcome: name of a numeric attribute, or a condition, whose probability is then modelled linearly.
         regressors: names of attributes; nominal ones enter as indicators of all values but the first.
-        asked: how to answer.
-        test: whether p-values of coefficients are wanted.
+        asked: options of the answer.
+        test: whether to compute p-values of coefficients.
 
     Returns:
         The coefficients.
 
     Raises:
-        InvalidInput: an attribute is unknown, or is used twice.
+        InvalidInput: an attribute is unknown or used twice.
         Refused: a pair was not counted together, or the noise is too large for the regressors to be distinguished.
     """
     asked = asked or Asked()
@@ -128,7 +128,7 @@ class _Moments:
         with np.errstate(all="ignore"):
             found = inverse(self.square) if (np.diag(self.square) > 0).all() else np.full_like(self.square, np.nan)
         own = np.diag(found)
-        # 1 / own is what is left of a regressor when the others are taken out.
+        # 1 / own is the residual sum of squares of a regressor after regression on the others.
         if not np.isfinite(found).all() or (own <= 0).any() or (self._noise * own > _UNCERTAIN).any():
             raise Refused(
                 "the regressors cannot be distinguished under so much noise; leave one out, or merge its values."
@@ -148,7 +148,7 @@ def _variances_of_sampling(
     moments: _Moments,
     solved: tuple[Cells, Cells],
 ) -> tuple[Cells, NDArray[np.bool_]]:
-    """The variances of the coefficients over samples, and of which of them errors of sampling may have any variance.
+    """The sampling variances of the coefficients, and which of them are heteroscedasticity-consistent.
 
     Args:
         inference: the release.
@@ -157,7 +157,7 @@ def _variances_of_sampling(
         moments: the sums of products.
         solved: the coefficients, and the inverse of the sums of products of regressors.
 
-    Source: with any variance, HC1 of MacKinnon and White 1985.
+    Source: HC1 of MacKinnon and White 1985, for heteroscedastic errors.
     """
     coefficients, inverted = solved
     freedom = max(inference.records - len(design), 1.0)
@@ -167,7 +167,7 @@ def _variances_of_sampling(
         of_any = np.einsum("ij,jk,ki->i", inverted, squares, inverted) * inference.records / freedom
     mean_square = max(moments.residual_square(coefficients), 0.0) / freedom
     equal = mean_square * np.maximum(np.diag(inverted), 0.0)
-    # Noise may leave nothing of the squares of a small group.
+    # Noise may make the sum of squares of a small group negative.
     return np.where(of_any > 0, of_any, equal), of_any > 0
 
 
@@ -177,7 +177,7 @@ def _squares(
     """Sums over rows of the squared residual times the products of two regressors, shape (design, design).
 
     Returns:
-        None unless all attributes were counted together, at the resolution at which they enter.
+        None unless all attributes were counted together, at the resolution at which they are used.
     """
     system, (target, y) = inference.system, outcome
     attributes = tuple(sorted({target, *(each.attribute for each in design if each.attribute is not None)}))
@@ -186,7 +186,7 @@ def _squares(
         return None
 
     def along(i: int | None, values: Cells) -> Cells:
-        """A function of an attribute, by its buckets, along its axis."""
+        """A function of an attribute, by its buckets, as an array along its axis."""
         own = values if i is None else values[[codes[0] for codes in inference.groups(i)]]
         return own.reshape([-1 if each == i else 1 for each in attributes])
 
@@ -197,7 +197,7 @@ def _squares(
 
 
 def _is_of_buckets(inference: Inference, i: int, values: Cells) -> bool:
-    """Whether a function of an attribute is the same for all values that were counted together with others."""
+    """Whether a function of an attribute is constant within each bucket."""
     return all(np.ptp(values[codes]) == 0 for codes in inference.groups(i))
 
 
@@ -240,7 +240,7 @@ def _design(inference: Inference, names: Sequence[str], outcome: int, notes: lis
 
 
 def _scores(inference: Inference, i: int, notes: list[str]) -> Cells:
-    """A numeric attribute's values, or the middles of its buckets."""
+    """A numeric attribute's values, or the midpoints of its buckets."""
     values, groups = inference.conditions.numbers(i), inference.groups(i)
     if len(groups) == len(values):
         return values

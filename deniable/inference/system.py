@@ -1,8 +1,8 @@
-"""What the noisy tables of a release say together: the estimate of every linear query, with its variance and its parts.
+"""Joint estimates from the noisy tables of a release: every linear query, with its variance and its sources.
 
-An attribute that was counted by values in one table and by buckets in another is divided into two: its buckets, and the
-contrasts of values within buckets. A table by values then says something of both, with uncorrelated noise: sums of
-buckets are constant within each, and contrasts sum to 0 there. All are estimated by the generalized least squares of
+An attribute counted by values in one table and by buckets in another is split in two: its buckets, and contrasts of
+values within buckets. A table by values is informative about both, with uncorrelated noise: bucket effects are
+constant within each bucket, and contrasts sum to 0 there. All are estimated by generalized least squares, in
 `deniable.measurements.consistency`. Intervals do not belong here.
 """
 
@@ -34,24 +34,24 @@ from deniable.measurements.estimates import LARGEST_SYSTEM, added_up, public_obs
 from deniable.measurements.noisy_tables import Cells, MeasuredTable
 
 PUBLIC_TOTALS = ("public totals",)
-"""The source of what follows from public totals of the table."""
+"""The source named for estimates based on public totals."""
 _ALL = Query.product({})
 _MOST_DIVIDED = 6
-"""Attributes of a table that are counted by values, and elsewhere by buckets, of which all contrasts are used."""
+"""Largest number of a table's attributes, counted by values here and by buckets elsewhere, with all contrasts used."""
 _MOST_ATTRIBUTES = 10
 _MOST_VALUES = 2_000
-"""Attributes with more values are summed over in tables with others: their contrasts would fill matrices of the square
-of that number. By themselves they are divided (many_values)."""
+"""Attributes with more values are summed over in tables with others, because contrast matrices would have the square
+of that number of entries. Alone, they are divided (many_values)."""
 _NOTHING = 1e-12
-"""Share of a function's size below which a part of it counts as rounding."""
+"""Relative size of a component of a function below which it counts as rounding error."""
 
 
 class NotMeasured(InvalidInput):
-    """A query needs what no table measured.
+    """A query needs a quantity that no table measured.
 
     Attributes:
-        split: attributes of which the query separates values that were counted together; column numbers.
-        relation: the attributes that were not counted together, if any; column numbers.
+        split: column numbers of attributes whose buckets the query divides.
+        relation: column numbers of the attributes that were not counted together, if any.
     """
 
     def __init__(self, sentence: str, split: Subset = (), relation: Subset = ()) -> None:
@@ -62,7 +62,7 @@ class NotMeasured(InvalidInput):
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """An observation, and the table that it comes from; None for public totals."""
+    """An observation and its table; None for public totals."""
 
     observation: Observation
     table: MeasuredTable | None = None
@@ -70,19 +70,19 @@ class _Source:
 
 
 class MeasuredSystem:
-    """The estimates of all that noisy tables say together.
+    """The joint estimates from all noisy tables.
 
     Attributes:
         measured: what was measured.
         buckets: bucket of each value of each attribute, at the resolution at which relations of attributes are known.
         sizes: number of these buckets of each attribute.
-        is_large: whether an attribute has so many values that it is divided by itself alone, not in tables with others.
-        many: what is known of the values of these attributes, by column number.
+        is_large: whether an attribute has so many values that it is divided only alone, not in tables with others.
+        many: the estimates for the values of such attributes, by column number.
 
     Args:
         measured: what was measured.
-        probability: with which a record of the whole table is among the measured rows; if it is given, the domain's
-            public totals are used.
+        probability: probability with which a record of the whole table was measured; if given, the domain's public
+            totals are used.
     """
 
     def __init__(self, measured: Measurements, probability: Fraction | None = None) -> None:
@@ -110,7 +110,7 @@ class MeasuredSystem:
         """The estimated number of measured rows.
 
         Raises:
-            NotMeasured: no table says how many there are.
+            NotMeasured: no table determines it.
         """
         return self.value(self.functional(_ALL))
 
@@ -119,15 +119,15 @@ class MeasuredSystem:
         return self._tables.has(tuple(sorted(attributes)))
 
     def table(self, attributes: Sequence[int]) -> Estimate:
-        """The estimated counts of a table by buckets, attributes ascending, and the variances that the noise leaves."""
+        """The estimated counts of a table by buckets, attributes ascending, and their variances."""
         return self._tables.table(tuple(attributes))
 
     def shared_with_records(self, attributes: Sequence[int]) -> Cells:
-        """The covariance of each estimate of a table with that of the number of records."""
+        """The covariance of each estimate of a table with the estimated number of records."""
         return self._tables.shared_with_records(tuple(attributes))
 
     def require_divided(self, i: int) -> None:
-        """Refuse to divide others by an attribute that is summed over in tables with others.
+        """Refuse to divide tables by an attribute that is summed over in tables with others.
 
         Raises:
             InvalidInput: it has too many values.
@@ -140,7 +140,7 @@ class MeasuredSystem:
             )
 
     def functional(self, query: Query) -> Functional:
-        """A query as a linear function of what was measured.
+        """Express a query as a linear function of the measurements.
 
         Raises:
             NotMeasured: a part of it was not measured.
@@ -165,7 +165,7 @@ class MeasuredSystem:
         return self._tables.value(rest) + sum(each.value(own) for each, own in many)
 
     def variance(self, functional: Functional) -> float:
-        """The variance that the noise leaves in the estimate of a linear function."""
+        """The noise variance of the estimate of a linear function."""
         return max(self.covariance(functional, functional), 0.0)
 
     def covariance(self, one: Functional, other: Functional) -> float:
@@ -188,7 +188,7 @@ class MeasuredSystem:
         return list(found.values())
 
     def each_weights(self, functional: Functional) -> Iterator[tuple[MeasuredTable, Cells]]:
-        """`weights`, each worked out when it is needed; tables first that have most parts of the function."""
+        """`weights`, computed lazily; tables with most components of the function come first."""
         rest, many = self._divided(functional)
         if many:
             return iter(self.weights(functional))
@@ -200,7 +200,7 @@ class MeasuredSystem:
         return self._entries_of(order, self._tables.each_weights(rest, order))
 
     def _entries_of(self, order: Iterable[int], weights: Iterator[Cells]) -> Iterator[tuple[MeasuredTable, Cells]]:
-        """The weights of each table's entries, of those of its observations, which are together in an order."""
+        """The weights of each table's entries, from those of its consecutive observations."""
         for places in [list(own) for _, own in groupby(order, key=lambda place: id(self._sources[place].table))]:
             table = self._sources[places[0]].table
             parts = [(self._sources[place], next(weights)) for place in places]
@@ -208,17 +208,17 @@ class MeasuredSystem:
                 yield table, reduce(add, (self._of_entries(source, table, own) for source, own in parts))
 
     def variance_of_public_totals(self, functional: Functional) -> float:
-        """The part of an estimate's variance that comes from public totals of more rows than were measured."""
+        """The part of an estimate's variance due to public totals that include rows not measured."""
         if all(source.table is not None for source in self._sources):
             return 0.0
         parts = self._tables.variance_parts(self._divided(functional)[0])
         return sum(part for source, part in zip(self._sources, parts, strict=True) if source.table is None)
 
     def sources(self, functional: Functional) -> dict[tuple[str, ...], float]:
-        """The tables that an estimate comes from, by names of attributes, with their shares of its variance.
+        """The tables that an estimate is computed from, by attribute names, with their shares of its variance.
 
         Returns:
-            The shares, which sum to 1, largest first; nothing if there is no variance.
+            The shares, largest first, which sum to 1; empty if there is no variance.
         """
         names = self.measured.domain.names
         parts: dict[tuple[str, ...], float] = {}
@@ -235,11 +235,11 @@ class MeasuredSystem:
         return dict(sorted(kept.items(), key=lambda each: (-each[1], each[0])))
 
     def _many_key(self, i: int) -> Subset:
-        """The component of the values of an attribute that has very many."""
+        """The component of an attribute with very many values."""
         return (i + len(self.sizes),)
 
     def _divided(self, functional: Functional) -> tuple[Functional, list[tuple[ManyValues, Cells]]]:
-        """A linear function as its parts in the system of equations, and those of attributes of very many values."""
+        """Split a linear function into parts in the system of equations and in attributes with very many values."""
         if not self.many:
             return functional, []
         many = {self._many_key(i): each for i, each in self.many.items()}
@@ -247,7 +247,7 @@ class MeasuredSystem:
         return rest, [(each, functional[key]) for key, each in many.items() if key in functional]
 
     def _components(self, term: Product) -> Iterator[tuple[Subset, Cells]]:
-        """The coefficients of a product: of each component, one for each of its contrasts."""
+        """The coefficients of a product: for each component, one for each of its contrasts."""
         levels = [self._levels(i, values) for i, values in sorted(term.of.items())]
         for chosen in product(*levels):
             factor, parts = term.factor, []
@@ -279,12 +279,12 @@ class MeasuredSystem:
         return [(key, own) for key, own in parts if own.size and float(np.abs(own).max()) > least] or parts[:1]
 
     def _sources_in(self, table: MeasuredTable) -> Iterator[_Source]:
-        """What a table says about buckets, and about contrasts of values within buckets."""
+        """The observations that a table provides of buckets, and of contrasts within buckets."""
         if any(self.is_large[i] and (i in table.differences or i not in table.by_values) for i in table.attributes):
             return
         divided = [i for i in table.attributes if i in table.by_values and self._inner[i].shape[1]]
         if len(divided) > _MOST_DIVIDED:
-            # There are too many contrasts to be looked at; sums over buckets are used.
+            # There are too many contrasts; only sums over buckets are used.
             if not set(table.differences) & set(divided):
                 yield self._source(table, ())
             return
@@ -298,10 +298,10 @@ class MeasuredSystem:
         spread: dict[int, Cells] = {}
         for axis, i in enumerate(table.attributes):
             if i in table.differences or i not in table.by_values or not self._is_divided(i):
-                # Also the difference of two values in one bucket, which is their only contrast.
+                # Includes the difference between two values in one bucket, their only contrast.
                 continue
             if i in inner:
-                # Orthonormal contrasts, times the root of 2 as the difference of two values is.
+                # Orthonormal contrasts times the square root of 2, like a difference between two values.
                 counts = _along(counts, sqrt(2.0) * self._inner[i].T, axis)
                 variance *= 2.0
             else:
@@ -319,11 +319,11 @@ class MeasuredSystem:
         return _Source(observation, table, inner)
 
     def _is_divided(self, i: int) -> bool:
-        """Whether values of an attribute that a table counts one by one are together in buckets here."""
+        """Whether an attribute that a table counts by values has buckets in the system."""
         return self.is_large[i] or self._inner[i].shape[1] > 0
 
     def _of_entries(self, source: _Source, table: MeasuredTable, own: Cells) -> Cells:
-        """Weights of a table's entries, of those of an observation that was made of it."""
+        """Weights of a table's entries, from those of an observation derived from it."""
         back = own.transpose(np.argsort(np.argsort(self._keys(table, source.within))))
         for axis, i in enumerate(table.attributes):
             if i in table.differences or i not in table.by_values or not self._is_divided(i):
@@ -341,7 +341,7 @@ class MeasuredSystem:
         return [self._key(i, inner) for i in table.attributes]
 
     def _not_measured(self, subset: Subset) -> NotMeasured:
-        """What was not measured, by the smallest component that is missing."""
+        """The error for a missing measurement, naming the smallest missing component."""
         names, several = self.measured.domain.names, len(self.sizes)
         base = tuple(sorted({key % several for key in subset}))
         split = tuple(key - several for key in subset if key >= several)
@@ -354,7 +354,7 @@ class MeasuredSystem:
 
 
 def _partition(measured: Measurements, i: int) -> NDArray[np.integer]:
-    """Buckets of an attribute's values; values themselves, if every table that has it is by values."""
+    """Buckets of an attribute's values; the values themselves if every table with the attribute is by values."""
     own = measured.buckets[i]
     if len(own) > _MOST_VALUES:
         return np.zeros_like(own)

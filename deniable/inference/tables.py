@@ -1,4 +1,4 @@
-"""Whole tables of a release: counts or shares of all cells, with intervals for each cell or for all together."""
+"""Whole tables of a release: counts or shares of all cells, with individual or simultaneous intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,9 +28,9 @@ class CellEstimates:
     Attributes:
         attributes: column numbers, ascending.
         groups: codes of the values of each bucket, attribute by attribute.
-        counts: estimated counts of the measured rows, one axis for each attribute.
-        variances: variances that the noise leaves in them.
-        shared: their covariances with the number of rows.
+        counts: estimated counts of the measured rows, with one axis per attribute.
+        variances: their noise variances.
+        shared: their covariances with the estimated number of rows.
     """
 
     attributes: tuple[int, ...]
@@ -41,7 +41,7 @@ class CellEstimates:
 
 
 def cells(inference: Inference, attributes: Sequence[int]) -> CellEstimates:
-    """The estimated cells of a measured table; an attribute by itself is by values, if these were counted.
+    """The estimated cells of a measured table; a single attribute is given by values, if these were counted.
 
     Raises:
         NotMeasured: the attributes were not counted together.
@@ -80,7 +80,7 @@ def _by_values(inference: Inference, i: int) -> CellEstimates | None:
 
 
 def _by_many_values(inference: Inference, i: int) -> CellEstimates:
-    """The cells of an attribute that has very many values, by itself; all have the same variance."""
+    """The cells of a single attribute with very many values, all of the same variance."""
     system, many = inference.system, inference.system.many[i]
     size = len(many.counts)
     whole = system.variance(system.functional(Query.product({})))
@@ -108,15 +108,15 @@ def table(
         inference: the release.
         attributes: names of its attributes, one or more.
         kind: `count` of the confidential table, or `share` of all records.
-        asked: how to answer.
-        simultaneous: whether all intervals together are to cover with the level.
-        sources: whether answers are to name the tables that they come from.
+        asked: options of the answer.
+        simultaneous: whether the level is that of simultaneous coverage.
+        sources: whether answers name the tables that they are computed from.
 
     Raises:
         InvalidInput: an attribute is unknown or named twice, or the table is too large.
-        Refused: the attributes were not counted together, and the grade would be lower than is accepted.
+        Refused: the attributes were not counted together, and the grade would be too low.
 
-    Source: simultaneous intervals by Bonferroni; with Gaussian noise by Sidak 1967, whatever the correlations.
+    Source: simultaneous intervals by Bonferroni; with Gaussian noise, by Sidak 1967, for any correlations.
     """
     asked = asked or Asked()
     words, domain = inference.conditions, inference.measured.domain
@@ -160,7 +160,7 @@ def table(
 
 
 def _cell(inference: Inference, found: CellEstimates, place: tuple[int, ...]) -> Functional:
-    """A cell as a linear function of what was measured."""
+    """A cell as a linear function of the measurements."""
     factors = {}
     for i, groups, own in zip(found.attributes, found.groups, place, strict=True):
         factors[i] = np.zeros(len(inference.system.buckets[i]))
@@ -169,7 +169,7 @@ def _cell(inference: Inference, found: CellEstimates, place: tuple[int, ...]) ->
 
 
 class _Reach:
-    """How far the error of a cell reaches, in standard deviations; cells of equal variance have one law."""
+    """Critical values of cells, in standard deviations; cells of equal variance share one law."""
 
     def __init__(self, inference: Inference, found: CellEstimates, level: float, *, is_normal: bool) -> None:
         first = _cell(inference, found, tuple(0 for _ in found.counts.shape))
@@ -178,7 +178,7 @@ class _Reach:
         self._known: dict[str, float] = {}
 
     def of(self, place: tuple[int, ...]) -> float:
-        """The reach of a cell."""
+        """The critical value of a cell."""
         variance = float(self._found.variances[place])
         if self._normal or variance <= 0:
             return self._normal
@@ -250,7 +250,7 @@ def _shares(
 
 
 def _sources(inference: Inference, found: CellEstimates) -> Mapping[tuple[str, ...], float]:
-    """The tables that the first cell comes from; those of others hardly differ."""
+    """The sources of the first cell; those of others hardly differ."""
     return inference.system.sources(_cell(inference, found, tuple(0 for _ in found.counts.shape)))
 
 

@@ -1,8 +1,8 @@
-"""The designs of randomized response, and their laws as exact fractions.
+"""The designs of randomized response, with their probabilities as exact fractions.
 
-A response is drawn from an integer below a public total: no floating-point number enters. Every design is described by
-one rational number, the ratio e^epsilon, rounded down from the requested value: the largest ratio between the
-probabilities of any response given two answers. How shares are estimated does not belong here (estimates).
+A response is determined by a uniform integer below a public total, without floating-point arithmetic. Each design is
+described by one rational number, the ratio e^epsilon, rounded down from the requested value: the largest ratio between
+the probabilities of any response given two answers. Estimation does not belong here (estimates).
 
 Sources: Warner 1965 (JASA 60); Boruch 1971 (forced response); Kairouz, Bonawitz, Ramage 2016 (k-ary randomized
 response); Wang, Blocki, Li, Jha 2017, section 4.3 (optimized unary encoding, OUE).
@@ -22,7 +22,7 @@ from deniable.foundation.uniform import uniform_integer
 
 Kind = Literal["warner", "forced", "k_rr", "oue"]
 Response: TypeAlias = tuple[int, ...]
-"""The code of one value, or a bit for each value (OUE)."""
+"""The code of a value, or one bit per value (OUE)."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 1000), Fraction(20)
@@ -36,20 +36,21 @@ _GUARD_BITS = 64
 def log_above(ratio: Fraction) -> float:
     """The natural logarithm of a ratio of at least 1, rounded up.
 
-    It is computed to 50 digits: near 1, the logarithm of a rounded ratio is too small by more than its last digit.
+    It is computed to 50 digits: near 1, rounding the ratio first would make the logarithm too small by more than its
+    last digit.
     """
     exact = _CONTEXT.ln(_CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
     return nextafter(float(exact), inf) if exact > 0 else 0.0
 
 
 def ratio_of(epsilon: Fraction) -> Fraction:
-    """The largest multiple of 2^-20 that is at most e^epsilon: what a design with this epsilon may use.
+    """The largest multiple of 2^-20 that is at most e^epsilon, the ratio of a design with this epsilon.
 
     Args:
         epsilon: from 0.001 to 20.
 
     Raises:
-        InvalidInput: it lies outside.
+        InvalidInput: epsilon is outside this range.
     """
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise InvalidInput(
@@ -63,7 +64,7 @@ def ratio_of(epsilon: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class Design:
-    """How one question is answered.
+    """The randomization of one question.
 
     Attributes:
         kind: `warner`, `forced`, `k_rr` or `oue`.
@@ -71,7 +72,7 @@ class Design:
         ratio: e^epsilon, exactly.
 
     Raises:
-        InvalidInput: the design is not defined for these numbers.
+        InvalidInput: the design is undefined for these numbers.
     """
 
     kind: Kind
@@ -79,7 +80,7 @@ class Design:
     ratio: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse what is no design."""
+        """Refuse an undefined design."""
         if self.kind not in KINDS:
             raise InvalidInput(f"the design must be one of {', '.join(KINDS)}, got {self.kind}.")
         if not 2 <= self.values <= MOST_VALUES:
@@ -102,12 +103,12 @@ class Design:
 
     @property
     def forced(self) -> Fraction:
-        """Probability f that the answer is forced, in `forced`: epsilon = ln((2 - f) / f)."""
+        """Probability f of a forced response, in `forced`: epsilon = ln((2 - f) / f)."""
         return 2 / (1 + self.ratio)
 
     @property
     def support(self) -> tuple[Fraction, Fraction]:
-        """Probabilities (p, q) that a response supports a value: given that the value is the answer, and that not."""
+        """Probabilities that a response supports a value: p if the value is the answer, q if not."""
         if self.kind == "oue":
             return Fraction(1, 2), 1 / (1 + self.ratio)
         q = 1 / (self.ratio + self.values - 1)
@@ -132,14 +133,14 @@ class Design:
             ticket = uniform_integer(stream, a + b * (self.values - 1))
             other = ticket // b
             return (other + (other >= answer) if ticket < b * (self.values - 1) else answer,)
-        # Every bit is drawn from as many words whatever the answer is, up to rejections, which do not depend on it.
+        # Each bit takes the same number of words for every answer, apart from rejections, which do not depend on it.
         return tuple(
             int(uniform_integer(stream, 2 * (a + b)) < (a + b if value == answer else 2 * b))
             for value in range(self.values)
         )
 
     def probability(self, response: Response, answer: int) -> Fraction:
-        """Probability of a response given an answer, exactly."""
+        """Exact probability of a response given an answer."""
         if self.kind == "oue":
             held, other = self.support
             chance = Fraction(1)
@@ -151,20 +152,20 @@ class Design:
         return p if response == (answer,) else q
 
     def responses(self) -> tuple[Response, ...]:
-        """All possible responses; 2^values of them in `oue`, for small tables only."""
+        """All possible responses; `oue` has 2^values of them, so only for small numbers of values."""
         if self.kind == "oue":
             return tuple(product((0, 1), repeat=self.values))
         return tuple((value,) for value in range(self.values))
 
     @property
     def zero_variance(self) -> float:
-        """Variance, times the number of respondents, of the estimated share of a value that nobody has."""
+        """Variance of the estimated share of a value that nobody has, times the number of respondents."""
         p, q = self.support
         return float(q * (1 - q) / (p - q) ** 2)
 
 
 def better_at_zero(values: int, ratio: Fraction) -> Kind:
-    """The design with the smaller variance at a share of 0: `k_rr` if and only if k < 3 e^epsilon + 2.
+    """The design with the smaller variance at share 0: `k_rr` if and only if k < 3 e^epsilon + 2.
 
     Source: Wang, Blocki, Li, Jha 2017, section 4.4.
     """

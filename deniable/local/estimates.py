@@ -1,8 +1,9 @@
 """Shares of the population from randomized responses: unbiased estimates with exact intervals.
 
-The number X of responses that support a value is Binomial(n, lambda) with lambda = q + pi (p - q), if respondents are a
-random sample of the population: then the Clopper-Pearson interval of lambda, mapped to pi, covers with at least its
-level. It covers the sampling of respondents and the randomization together. Everything here is a function of responses.
+If respondents are a random sample of the population, the number X of responses that support a value is Binomial(n,
+lambda) with lambda = q + pi (p - q), and the Clopper-Pearson interval for lambda, mapped to pi, has at least nominal
+coverage. It accounts for the sampling of respondents and for the randomization. Everything here is a function of
+responses.
 
 Sources: Warner 1965; Clopper, Pearson 1934; Wang, Blocki, Li, Jha 2017, equations 1 and 2.
 """
@@ -27,12 +28,12 @@ class Estimate:
 
     Attributes:
         supported: number of responses that support it.
-        share: the estimate, (X/n - q) / (p - q): unbiased, and not clipped: it may lie outside [0, 1].
-        se_population: its standard error for the population that respondents were drawn from.
-        se_given_sample: its standard error for the respondents themselves, which is due to the randomization alone.
-        interval: exact interval at the level, clipped to [0, 1].
-        simultaneous: intervals that cover the shares of all values of the question together with this probability.
-        shown: the estimates of all values, projected on the simplex: for display only.
+        share: the unbiased estimate (X/n - q) / (p - q), not clipped: it may lie outside [0, 1].
+        se_population: its standard error as an estimate for the population.
+        se_given_sample: its standard error as an estimate for the respondents, due to randomization alone.
+        interval: exact confidence interval, clipped to [0, 1].
+        simultaneous: interval of a family that simultaneously covers the shares of all values of the question.
+        shown: the estimate after projection of all values onto the simplex, for display only.
     """
 
     supported: int
@@ -48,18 +49,18 @@ def estimates(design: Design, counts: Sequence[int], respondents: int, level: Fr
     """Estimate the share of each value of a question.
 
     Args:
-        design: how the question was randomized.
+        design: the question's design.
         counts: number of responses that support each value.
         respondents: number of respondents, n.
-        level: probability with which an interval covers, in (0, 1).
+        level: confidence level, in (0, 1).
 
     Raises:
-        InvalidInput: the counts cannot be of so many respondents, or the level is no probability.
+        InvalidInput: the counts are impossible for this number of respondents, or the level is not in (0, 1).
     """
     _require(design, counts, respondents, level)
     p, q = design.support
     exact = [(Fraction(count, respondents) - q) / (p - q) for count in counts]
-    # Of two values the second share is one minus the first, and the intervals are each other's mirror images.
+    # With two values, the second share is one minus the first, and the intervals mirror each other.
     together = 1 if design.kind != "oue" and design.values == 2 else design.values
     shown = on_simplex([float(share) for share in exact])
     return [
@@ -79,7 +80,7 @@ def estimates(design: Design, counts: Sequence[int], respondents: int, level: Fr
 
 
 def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:
-    """The exact interval of a binomial probability at level 1 - alpha.
+    """The exact confidence interval for a binomial probability at level 1 - alpha.
 
     Source: Clopper, Pearson 1934.
     """
@@ -89,7 +90,7 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
 
 
 def on_simplex(shares: Sequence[float]) -> list[float]:
-    """The nearest shares that are nonnegative and sum to 1, in Euclidean distance.
+    """The Euclidean projection of shares onto the probability simplex.
 
     Source: Duchi, Shalev-Shwartz, Singer, Chandra 2008, figure 1; "norm-sub" in Wang et al. 2020.
     """
@@ -102,7 +103,7 @@ def on_simplex(shares: Sequence[float]) -> list[float]:
 
 
 def _mapped(interval: tuple[float, float], p: float, q: float) -> tuple[float, float]:
-    """An interval of lambda as one of the share, clipped to [0, 1], which loses no coverage."""
+    """Map an interval for lambda to one for the share, clipped to [0, 1] without loss of coverage."""
     low, high = ((bound - q) / (p - q) for bound in interval)
     return min(max(low, 0.0), 1.0), max(min(high, 1.0), 0.0)
 
@@ -149,7 +150,7 @@ COLUMNS = (
 def estimate_rows(
     survey: Survey, counts: Sequence[Sequence[int]], respondents: int, level: Fraction = LEVEL
 ) -> list[tuple[str, ...]]:
-    """The rows of `estimates.csv`: one for each value of each question; numbers with all digits of a float."""
+    """The rows of `estimates.csv`: one for each value of each question, at full float precision."""
     rows = []
     for question, supported in zip(survey.questions, counts, strict=True):
         found = estimates(question.design, supported, respondents, level)

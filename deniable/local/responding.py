@@ -1,7 +1,7 @@
-"""What a respondent does: from answers to randomized responses, under a key that only the respondent has.
+"""Randomizes a respondent's answers, under a key that only the respondent has.
 
-The same answer under the same key to the same survey always gets the same response: asking again and taking averages
-tells nothing more. Where the key and a given response are kept does not belong here.
+The same answer under the same key in the same survey always gets the same response: repeating the question and
+averaging reveals nothing more. The storage of keys and responses does not belong here.
 """
 
 import json
@@ -14,7 +14,7 @@ _STEP = "respond"
 
 
 def respondent_of(survey: Survey, key: ReleaseKey) -> str:
-    """The respondent's pseudonym in one survey, 32 hexadecimal digits: it says nothing, and no two surveys share it."""
+    """The respondent's pseudonym in one survey, 32 hexadecimal digits; it cannot be linked across surveys."""
     return key.digest("respondent", survey.digest.encode())[:32]
 
 
@@ -24,10 +24,10 @@ def respond(survey: Survey, answers: Mapping[str, object], key: ReleaseKey) -> d
     Args:
         survey: the survey.
         answers: an answer to every question, by its name. Confidential.
-        key: the respondent's key; it must stay with the respondent.
+        key: the respondent's key, which must stay with the respondent.
 
     Returns:
-        The response to each question, by its name. With local differential privacy of `survey.epsilon`.
+        The response to each question, by name; locally differentially private with `survey.epsilon`.
 
     Raises:
         InvalidInput: an answer is missing or impossible.
@@ -39,7 +39,7 @@ def respond(survey: Survey, answers: Mapping[str, object], key: ReleaseKey) -> d
             step=_STEP,
             mechanism=design.kind,
             inputs=survey.digest,
-            # The answer is one of the arguments: two answers to one question would else share their chance.
+            # The answer is an argument: otherwise two answers to one question would share their random words.
             parameters={"question": question.name, "values": design.values, "ratio": design.ratio, "answer": answer},
         )
         given[question.name] = question.written(design.respond(answer, stream))
@@ -47,6 +47,6 @@ def respond(survey: Survey, answers: Mapping[str, object], key: ReleaseKey) -> d
 
 
 def written_line(survey: Survey, key: ReleaseKey, given: Mapping[str, str]) -> str:
-    """A line for the collector: the survey's digest, the pseudonym, the responses; one JSON object."""
+    """The line for the collector: the survey's digest, the pseudonym and the responses as one JSON object."""
     line = {"survey": survey.digest, "respondent": respondent_of(survey, key), "responses": dict(given)}
     return json.dumps(line, ensure_ascii=False)

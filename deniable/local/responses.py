@@ -1,7 +1,7 @@
-"""Reads what was collected: responses only, one line of JSON for each respondent.
+"""Reads collected responses: one line of JSON for each respondent.
 
-Lines of one respondent beyond the first are left out, so that nobody counts twice. A line that is no response to this
-survey is left out and counted. No answer of anyone is here.
+Only the first line of each respondent is used, so that nobody counts twice. Lines that are not responses to this
+survey are omitted and counted. No answers are ever seen here.
 """
 
 import re
@@ -22,9 +22,10 @@ class Collected:
     """The responses of a survey.
 
     Attributes:
-        rows: a row for each respondent, in the order of the questions, sorted: the order of arrival is not kept.
-        repeated: number of lines left out because their respondent had responded before.
-        unreadable: number of lines left out because they are no response to this survey.
+        rows: one row per respondent, in the order of the questions; rows are sorted, so that the order of arrival is
+            lost.
+        repeated: number of lines omitted because their respondent had already responded.
+        unreadable: number of lines omitted because they are not responses to this survey.
     """
 
     rows: tuple[Row, ...]
@@ -33,7 +34,7 @@ class Collected:
 
 
 def read_responses(survey: Survey, lines: Iterable[str]) -> Collected:
-    """Read lines as respondents send them.
+    """Read the lines that respondents sent.
 
     Args:
         survey: the survey.

@@ -1,4 +1,4 @@
-"""The public document of a survey: its questions, the possible answers, and how each is randomized.
+"""The public document of a survey: its questions, the possible answers, and their designs.
 
 Everything is fixed before anyone responds. Reading a file does not belong here.
 """
@@ -31,7 +31,7 @@ class Question:
         name: its name, a column of the responses.
         text: the question.
         values: the possible answers, in public order.
-        design: how the answer is randomized.
+        design: the randomization of the answer.
     """
 
     name: str
@@ -53,14 +53,14 @@ class Question:
             ) from None
 
     def written(self, response: Response) -> str:
-        """A response as text: a possible answer, or a bit for each (OUE)."""
+        """A response as text: a possible answer, or one bit per possible answer (OUE)."""
         return "".join(map(str, response)) if self.design.kind == "oue" else self.values[response[0]]
 
     def read(self, text: object) -> Response:
-        """A response from its text.
+        """Read a response from its text.
 
         Raises:
-            InvalidInput: it is no possible response.
+            InvalidInput: it is not a possible response.
         """
         if isinstance(text, str) and self.design.kind == "oue":
             if len(text) == len(self.values) and set(text) <= {"0", "1"}:
@@ -77,7 +77,7 @@ class Survey:
 
     Attributes:
         name: its name.
-        title: what it is about.
+        title: its subject.
         questions: the questions, in order.
         document: the document that it was read from.
     """
@@ -89,23 +89,23 @@ class Survey:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the document, in hexadecimal: a change of any word makes it another survey."""
+        """SHA-256 of the document, in hexadecimal: any change makes it another survey."""
         text = json.dumps(self.document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return sha256(text.encode()).hexdigest()
 
     @property
     def ratio(self) -> Fraction:
-        """e^epsilon of all responses of one respondent together: the product over the questions, exactly."""
+        """Exact e^epsilon of all responses of one respondent: the product over the questions."""
         return prod((question.design.ratio for question in self.questions), start=Fraction(1))
 
     @property
     def epsilon(self) -> float:
-        """Epsilon of all responses of one respondent together, rounded up."""
+        """Total epsilon of all responses of one respondent, rounded up."""
         return log_above(self.ratio)
 
 
 def read_survey(text: str) -> Survey:
-    """Read the document of a survey.
+    """Read a survey's document.
 
     Args:
         text: JSON with `survey`, `title` and `questions`; each question has `name`, `text`, `values`, `design`, and
@@ -113,7 +113,7 @@ def read_survey(text: str) -> Survey:
             fractions in quotes.
 
     Raises:
-        InvalidInput: it is no survey.
+        InvalidInput: it is not a survey.
     """
     document = _object(parsed(text, "the survey"), {"survey", "title", "questions"}, "the survey")
     listed = document["questions"]
@@ -163,7 +163,7 @@ def _question(value: object) -> Question:
 
 
 def _ratio(kind: str, parameter: str, number: Fraction, values: int) -> Fraction:
-    """e^epsilon from the number that a question gives."""
+    """e^epsilon from the parameter stated for a question."""
     if parameter == "epsilon":
         return ratio_of(number)
     if parameter == "truth" and kind in {"warner", "k_rr"}:
@@ -206,7 +206,7 @@ def codes_of(survey: Survey, answers: Mapping[str, object]) -> tuple[int, ...]:
     """The codes of a respondent's answers, in the order of the questions.
 
     Raises:
-        InvalidInput: an answer is missing, unknown or not asked for. The message quotes no answer.
+        InvalidInput: an answer is missing, unknown or not requested. The message does not quote it.
     """
     names = [question.name for question in survey.questions]
     if missing := [name for name in names if name not in answers]:
@@ -217,5 +217,5 @@ def codes_of(survey: Survey, answers: Mapping[str, object]) -> tuple[int, ...]:
 
 
 def rows_of(survey: Survey, responses: Sequence[Mapping[str, object]]) -> list[tuple[Response, ...]]:
-    """Responses of several respondents, read, in the order of the questions."""
+    """Read the responses of several respondents, in the order of the questions."""
     return [tuple(question.read(given[question.name]) for question in survey.questions) for given in responses]

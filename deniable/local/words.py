@@ -1,6 +1,6 @@
-"""The words of a survey's guarantee: the published statement, and the plan.
+"""The texts about a survey's guarantee: the published statement, and the plan.
 
-Both follow from the survey and from counts of lines; `verify` writes the statement again and compares.
+Both follow from the survey and from counts of lines; `verify` regenerates the statement and compares it.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _PROCEDURES = {
 
 
 def guarantee_in_words(survey: Survey) -> str:
-    """The guarantee of one respondent, in a sentence."""
+    """The guarantee for one respondent, in a sentence."""
     vacuous = f" Above {VACUOUS_EPSILON:g} such a guarantee is vacuous." if survey.epsilon > VACUOUS_EPSILON else ""
     return (
         f"Local differential privacy, epsilon {rounded_up(survey.epsilon)} for all responses of one respondent "
@@ -32,7 +32,7 @@ def guarantee_in_words(survey: Survey) -> str:
 
 
 def question_lines(question: Question) -> Iterator[str]:
-    """How one question is answered, and what that costs."""
+    """The design of a question and its cost."""
     design = question.design
     p, q = design.support
     procedure = _PROCEDURES[design.kind].format(
@@ -43,7 +43,7 @@ def question_lines(question: Question) -> Iterator[str]:
 
 
 def plan_lines(survey: Survey) -> Iterator[str]:
-    """The plan of a survey: what every respondent spends, and which design estimates best; nobody has responded yet."""
+    """The plan of a survey before any response: each respondent's cost, and the most accurate design."""
     yield f"{survey.title}"
     yield f"survey {survey.name}, SHA-256 {survey.digest}"
     yield ""
@@ -66,9 +66,9 @@ def statement_text(survey: Survey, respondents: int, repeated: int, unreadable: 
     Args:
         survey: the survey.
         respondents: number of respondents.
-        repeated: number of lines left out because their respondent had responded before.
-        unreadable: number of lines left out because they were no response to this survey.
-        level: probability with which an interval covers.
+        repeated: number of lines omitted because their respondent had already responded.
+        unreadable: number of lines omitted because they were not responses to this survey.
+        level: confidence level of the intervals.
     """
     questions = "\n\n".join(
         f"- **{first}.** {second}" for first, second in map(tuple, map(question_lines, survey.questions))
@@ -95,5 +95,5 @@ allow for respondents who lie.
 
 
 def _probability(number: Fraction) -> str:
-    """A probability, exactly if that is short."""
+    """A probability, exact if that is short."""
     return str(number) if number.denominator <= 1000 else f"{float(number):.6g}"

@@ -5,16 +5,17 @@ in the cells of two-way tables, by the buckets of `measured.json`; M_c are whole
 drawn from the model, scaled to the estimated number of rows and rounded; Z is discrete Gaussian or Laplace noise.
 The tables are those of all pairs that were not measured; if all were, those of all pairs.
 
-**Sensitivity.** Which pairs, their buckets, and M follow from integers released earlier and from the release key alone.
-For these fixed, one record more or less changes one cell of each table by 1, so |T_c - M_c| changes by at most 1 in
-every cell, and so does the largest of them: a maximum of functions that change by at most 1 changes by at most 1.
+***Sensitivity.** The pairs, their buckets, and M follow from integers released earlier and from the release key alone.
+With these fixed, adding or removing one record changes one cell of each table by 1, so |T_c - M_c| changes by at most
+1 in every cell, and so does the maximum: a maximum of functions that change by at most 1 changes by at most 1.
 Everything is an integer until Z is added.
 
-**What follows.** With q the smallest integer for which Pr[Z > q] <= 1 - level, c~ + q bounds all |T_c - M_c| at once
-with at least that probability, whatever the data: Z is symmetric, and c~ + q < max |T_c - M_c| only where Z < -q.
+***What follows.** With q the smallest integer for which Pr[Z > q] <= 1 - level, c~ + q bounds all |T_c - M_c|
+simultaneously with probability at least the level, whatever the data: Z is symmetric, and c~ + q < max |T_c - M_c|
+only where Z < -q.
 
-No more follows about a model without assumptions. How the number is drawn does not belong here
-(learners.certified), nor what it costs (learners.certificate_costs).
+Without assumptions, nothing more follows about a model. Drawing the number (learners.certified) and its cost
+(learners.certificate_costs) do not belong here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,9 +42,9 @@ FORMAT: Final = "deniable/certificate/1"
 LEVEL: Final = 0.95
 """Probability with which the stated bound holds."""
 POPULATION: Final = 1_000_000
-"""Number of records of the population whose counts stand for the model."""
+"""Number of records of the population whose counts represent the model."""
 LARGEST: Final = 2_000_000
-"""Largest number of cells of all tables together; the largest tables are left out, and named."""
+"""Largest total number of cells of all tables; the largest tables are omitted, and named."""
 
 Counts = NDArray[np.int64]
 Pair = tuple[int, int]
@@ -65,19 +66,19 @@ _ENTRIES = {
     "statement",
 }
 _UNMEASURED, _ALL = "pairs that were not measured", "all pairs, each of which was measured"
-# Wider noise is not tabulated; its tail is that of the normal distribution to within less than a thousandth of a step.
+# Wider noise is not tabulated; its tail agrees with the normal distribution's to less than a thousandth of a step.
 _WIDEST = 1 << 24
 _REACH = 40
 _FINE_SHARE = 0.01
 
 
 class Workload(NamedTuple):
-    """The tables over which the largest error is taken; a function of what was released.
+    """The tables over which the maximum error is taken; a function of earlier releases.
 
     Attributes:
         pairs: column numbers of each pair's attributes, ascending.
         is_all: whether every pair was measured, so that these are all pairs.
-        left_out: pairs whose tables are too large.
+        left_out: pairs omitted because their tables are too large.
     """
 
     pairs: tuple[Pair, ...]
@@ -88,8 +89,9 @@ class Workload(NamedTuple):
 def workload_of(measured: Measurements) -> Workload:
     """The pairs that were not measured by buckets; all pairs if there are none.
 
-    A pair was measured if its table is a function of measured ones: if each part of it, the total, both attributes and
-    their interaction, is one of a measured table that was not released as a difference along another attribute.
+    A pair was measured if its table is a function of measured ones: if each of its components (total, both attributes,
+    and their interaction) is a component of a measured table that was not released as a difference along another
+    attribute.
     """
     counted = [i for i, size in enumerate(measured.sizes) if size > 1]
     every = list(combinations(counted, 2))
@@ -117,12 +119,12 @@ def _is_measured(measured: Measurements, pair: Pair) -> bool:
 
 
 def records_of(measured: Measurements) -> int:
-    """The estimated number of rows, as a whole number, at least 1."""
+    """The estimated number of rows, rounded to an integer of at least 1."""
     return max(1, int(measured.records + 0.5))
 
 
 def scaled(drawn: Counts, records: int, population: int) -> Counts:
-    """Counts of a population as counts of some records, rounded to the nearest integer, half up; in integers.
+    """Scale the counts of a population to a number of records, rounded half up, in integer arithmetic.
 
     Args:
         drawn: counts of the population.
@@ -133,13 +135,13 @@ def scaled(drawn: Counts, records: int, population: int) -> Counts:
 
 
 def largest_error(tables: Sequence[Counts], model: Sequence[Counts]) -> int:
-    """The largest absolute difference of a count from the model's; an integer that one record changes by at most 1.
+    """The largest absolute difference between the counts and the model's; an integer of sensitivity 1.
 
     It is 0 if there are no tables, because all are too large.
 
     Args:
         tables: counts of the rows, confidential.
-        model: the model's counts, of the same shapes, which must not depend on the rows but by what was released.
+        model: the model's counts, of the same shapes, which may depend on the rows only through earlier releases.
     """
     if not tables:
         return 0
@@ -147,7 +149,7 @@ def largest_error(tables: Sequence[Counts], model: Sequence[Counts]) -> int:
 
 
 def margin(law: NoiseLaw, level: float) -> int:
-    """The smallest integer q >= 0 for which noise exceeds q with a probability of at most 1 - level.
+    """The smallest integer q >= 0 that noise exceeds with probability at most 1 - level.
 
     Args:
         law: the law of the noise.
@@ -170,21 +172,21 @@ def margin(law: NoiseLaw, level: float) -> int:
     z = np.arange(1, 2 + int(_REACH * sd) + 1, dtype=np.float64)
     density = np.exp(-(z**2) / (2 * float(law.amount)))
     tails = np.cumsum(density[::-1])[::-1] / (1 + 2 * float(density.sum()))
-    # The tail from z on, of z = 1, 2 ...; the last ones are practically 0.
+    # The tail probabilities Pr[Z >= z], z = 1, 2 ...; the last ones are practically 0.
     return int(np.argmax(tails <= rest))
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What was released.
+    """A released certificate.
 
     Attributes:
-        domain: the public domain, of the attributes that are modelled.
+        domain: the public domain of the modelled attributes.
         part: the part of the rows that was counted.
         workload: the pairs.
-        records: the number of records that the model's counts are scaled to: the estimated number of rows.
-        population: the number of records of the population that stands for the model.
-        model: the model's counts of each pair, by buckets, whole numbers.
+        records: the number of records to which the model's counts are scaled: the estimated number of rows.
+        population: the number of records of the population that represents the model.
+        model: the model's counts of each pair, by buckets, as integers.
         released: the noisy number.
         noise: the law of its noise.
     """
@@ -199,10 +201,10 @@ class Certificate:
     noise: NoiseLaw
 
     def bound(self, level: float = LEVEL) -> int:
-        """Bound, in records, on all differences of the rows' counts from the model's, at once.
+        """Simultaneous bound, in records, on all differences between the rows' counts and the model's.
 
         Args:
-            level: probability with which it holds.
+            level: confidence level.
         """
         return max(0, self.released + margin(self.noise, level))
 
@@ -213,7 +215,7 @@ class Certificate:
 
     @property
     def statement(self) -> str:
-        """What may be published on the quality of the model, in words."""
+        """The publishable statement on the quality of the model."""
         bound, pairs = self.bound(), len(self.workload.pairs)
         held = f"the {pairs:,} pairs of attributes" if pairs > 1 else "the one pair of attributes"
         which = held if self.workload.is_all else f"{held} that {'were' if pairs > 1 else 'was'} not measured"
@@ -258,15 +260,15 @@ class Certificate:
 
     @classmethod
     def from_document(cls, domain: Domain, document: Mapping[str, Any]) -> "Certificate":
-        """Read a certificate back; what follows from the released number is not read.
+        """Read a certificate; figures that follow from the released number are not read.
 
         Args:
-            domain: the public domain, of the attributes that are modelled.
+            domain: the public domain of the modelled attributes.
             document: the content of `certificate.json`.
 
         Raises:
-            InvalidInput: it is of another format, or does not have its form.
-            KeyError, TypeError, ValueError: it is no such document at all.
+            InvalidInput: it has another format, or is malformed.
+            KeyError, TypeError, ValueError: it is not such a document.
         """
         if document["format"] != FORMAT:
             raise InvalidInput(f"{FILE} must be of the format {FORMAT}, got {document['format']}; take a later version")
@@ -306,9 +308,9 @@ def check_certificate(
     document: Mapping[str, Any],
     step: str = "learn_parameters",
 ) -> Check:
-    """Check a certificate against what was measured and what was paid for.
+    """Check a certificate against the measurements and the charges.
 
-    The model's counts come from a population that the release key drew; only replay can draw it again.
+    The model's counts come from a population drawn under the release key; only replay can draw it again.
 
     Args:
         record: the record's predicate, in the shape of records.
@@ -352,7 +354,7 @@ def _faults_of_workload(certificate: Certificate, measured: Measurements) -> Ite
         if own.shape != shape or bool((own < 0).any()):
             yield f"{FILE}: the model's counts of {named} must be whole numbers of the shape {shape}, none below 0"
         elif 2 * abs(int(own.sum()) - certificate.records) > own.size:
-            # Each was rounded by half a record at most.
+            # Each was rounded by at most half a record.
             yield f"{FILE}: the model's counts of {named} must sum to {certificate.records}, but for rounding"
 
 

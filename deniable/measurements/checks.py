@@ -1,7 +1,7 @@
-"""Verification of `measured.json`, for every learner: integers were released, and only what was paid for.
+"""Verification of `measured.json`, for every learner: it has only integers, and only what was charged.
 
-A learner adds what it alone knows: which tables it may measure, which event covers which release, and which figures
-follow from the integers. How the counts enter its model does not belong here.
+A learner adds its own rules: which tables it may measure, which event covers which release, and which figures follow
+from the integers. The use of the counts in a model does not belong here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ def check_measurements(
     account: Faults | None = None,
     figures: Faults | None = None,
 ) -> tuple[Check, ...]:
-    """Check the measurements against the domain and against the events that were paid for.
+    """Check the measurements against the domain and against the charged events.
 
     Args:
         record: the record's predicate, in the shape of records.
@@ -51,7 +51,7 @@ def check_measurements(
         step: the step that made it.
         form: further faults of form, such as a table that this learner does not measure.
         account: faults where a release or choice is not covered by its event; in addition to `faults_of_account`.
-        figures: faults of what follows from the integers, such as denoised counts; no such check if not given.
+        figures: faults of figures that follow from the integers, such as denoised counts; not checked if omitted.
     """
     if not document:
         return (check_of_integers((f"{FILE} is missing, or is not a JSON document",)),)
@@ -102,9 +102,9 @@ def events_of(record: Mapping[str, Any], step: str) -> tuple[MechanismEvent, ...
 
 
 def cost_of(events: Sequence[MechanismEvent], law: str) -> Fraction:
-    """What events cover, in the unit of a law: 2 rho of Gaussian noise, or epsilon of Laplace noise.
+    """The total charge of events in the unit of a law: 2 rho for Gaussian noise, epsilon for Laplace noise.
 
-    An event of a whole budget of epsilon or rho, within which later answers divide the noise, covers noise as well.
+    An event that charges a whole budget of epsilon or rho, which later answers divide, covers noise as well.
     """
     covered = Fraction(0)
     for event in events:
@@ -120,9 +120,9 @@ def cost_of(events: Sequence[MechanismEvent], law: str) -> Fraction:
 
 
 def faults_of_account(measured: Measurements, events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults where more noise was measured, or more was chosen, than all events together cover.
+    """Faults if the releases, or the choices, cost more than all events together cover.
 
-    How many choices an event of a whole rho covers only the learner knows.
+    Only the learner knows how many choices an event that charges a whole rho covers.
     """
     for law in ("gaussian", "laplace"):
         releases = [each for table in measured.tables for each in table.releases if each.noise.law == law]

@@ -1,14 +1,14 @@
-"""Measured tables made consistent: one number of records, equal sums, and the variance of every estimate.
+"""Consistent estimates from measured tables: one number of records, equal marginals, and every variance.
 
 Generalized least squares on the residual components of the tables. A table over S is the sum, over the subsets A of S,
 of components that sum to 0 along each attribute of A and are constant along the others. Independent noise of equal
 variance makes the components of one table uncorrelated, so that the estimate of a component is the precision-weighted
-mean over the tables that contain it. Where buckets hold different numbers of values, and the values were counted, the
-noise of the buckets differs: components that it correlates are then estimated together, by one small system of normal
-equations. All is linear, unbiased and of least variance; no estimate is cut off at 0.
+mean over the tables that contain it. If buckets contain different numbers of individually counted values, the noise of
+the buckets is heteroscedastic: components that it correlates are estimated jointly, by a small system of normal
+equations. Estimates are linear, unbiased and of minimum variance; none is truncated at 0.
 
-Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner) for the components; Aitken 1935 for the estimate. What is written
-to `consistent.json` does not belong here (estimates).
+Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner) for the components; Aitken 1935 for the estimate. The format of
+`consistent.json` does not belong here (estimates).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,9 +24,9 @@ from deniable.measurements.noisy_tables import Cells
 
 Subset = tuple[int, ...]
 Functional = Mapping[Subset, Cells]
-"""A linear function of components: coefficients of the contrasts of each, in their shape."""
+"""A linear function of components: the coefficients of each component's contrasts, in their shape."""
 _FIXED = 1e-9
-"""Share of its first variance below which a number counts as fixed by a public total."""
+"""Share of its original variance below which a number counts as fixed by a public total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +34,12 @@ class Observation:
     """A noisy table over buckets.
 
     Attributes:
-        attributes: its attributes, ascending; none if only records were counted.
-        values: its noisy counts, one axis for each attribute.
-        variance: variance of the noise of an entry, up to the factors in `spread`.
-        spread: for attributes along which it differs, the factor of each bucket; the variance is their product.
-        differences: attributes of which only the second bucket less the first was counted, along an axis of length 1;
-            or of which there are only contrasts, each times the square root of 2, along an axis shorter by 1.
+        attributes: its attributes, ascending; empty if only records were counted.
+        values: its noisy counts, with one axis per attribute.
+        variance: noise variance of an entry, up to the factors in `spread`.
+        spread: for attributes along which the variance differs, the factor of each bucket; factors multiply.
+        differences: attributes of which only the difference of the second bucket minus the first was counted, on an
+            axis of length 1; or only contrasts, each times the square root of 2, on an axis shorter by 1.
     """
 
     attributes: Subset
@@ -51,10 +51,10 @@ class Observation:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """Public totals that estimates must have: of all records, or of each bucket of an attribute.
+    """Public totals that constrain the estimates: of all records, or of each bucket of an attribute.
 
     Attributes:
-        counts: the totals; a single one of all records.
+        counts: the totals; a single one for all records.
         attribute: the attribute; None for all records.
     """
 
@@ -67,7 +67,7 @@ class Estimate:
     """The consistent counts of a table.
 
     Attributes:
-        counts: the estimates, one axis for each attribute.
+        counts: the estimates, with one axis per attribute.
         variances: their variances, of the same shape.
     """
 
@@ -77,7 +77,7 @@ class Estimate:
 
 @cache
 def contrasts(size: int) -> Cells:
-    """Orthonormal contrasts of an axis (Helmert), shape (size, size - 1): each column sums to 0."""
+    """Orthonormal (Helmert) contrasts of an axis, shape (size, size - 1); each column sums to 0."""
     found = np.zeros((size, size - 1))
     for column in range(size - 1):
         found[: column + 1, column] = -1.0
@@ -88,7 +88,7 @@ def contrasts(size: int) -> Cells:
 
 
 def _basis(size: int, *, is_difference: bool = False) -> Cells:
-    """What an axis shows of its sum, in the first column, and of its contrasts, in the others."""
+    """The basis of an axis: the sum in the first column, contrasts in the others."""
     if is_difference:
         return np.concatenate([np.zeros((size - 1, 1)), sqrt(2.0) * np.eye(size - 1)], axis=1)
     return np.concatenate([np.full((size, 1), 1.0 / size), contrasts(size)], axis=1)
@@ -102,7 +102,7 @@ def _along(table: Cells, matrices: Sequence[Cells]) -> Cells:
 
 
 def _times(one: Cells, other: Cells) -> Cells:
-    """The product of two matrices, added up in one order on every machine, which a library's would not be."""
+    """The product of two matrices, summed in the same order on every machine, unlike a library's."""
     return np.asarray(np.einsum("ij,jk->ik", one, other), np.float64)
 
 
@@ -146,19 +146,19 @@ def _subsets(attributes: Subset) -> Iterator[Subset]:
 class ConsistentTables:
     """The estimates of all components of a system of noisy tables.
 
-    Components are kept one by one where no noise correlates them with others, and together with their covariance where
-    some does.
+    Components that no noise correlates with others are stored separately; correlated ones are stored jointly, with
+    their covariance.
     """
 
     def __init__(
         self, sizes: Sequence[int], observations: Sequence[Observation], constraints: Sequence[Constraint] = ()
     ) -> None:
-        """Estimate.
+        """Compute the estimates.
 
         Args:
             sizes: number of buckets of each attribute.
             observations: the noisy tables.
-            constraints: public totals; of all records and of attributes, which must agree on the number of records.
+            constraints: public totals of all records and of attributes, which must imply the same number of records.
         """
         self._sizes = tuple(sizes)
         self._observations = tuple(observations)
@@ -177,10 +177,10 @@ class ConsistentTables:
         """The consistent counts of a table, by buckets.
 
         Args:
-            attributes: its attributes, ascending; none for the number of records.
+            attributes: its attributes, ascending; empty for the number of records.
 
         Raises:
-            KeyError: a component of it was not measured.
+            KeyError: one of its components was not measured.
         """
         sizes = [self._sizes[i] for i in attributes]
         together = np.zeros(sizes)
@@ -210,10 +210,10 @@ class ConsistentTables:
         """The estimate of a linear function of measured components.
 
         Args:
-            functional: its coefficients: of each component, one for each of its contrasts.
+            functional: its coefficients: for each component, one per contrast.
 
         Raises:
-            KeyError: a component of it was not measured.
+            KeyError: one of its components was not measured.
         """
         return float(sum((own * self._values[subset]).sum() for subset, own in functional.items()))
 
@@ -238,7 +238,7 @@ class ConsistentTables:
         return found
 
     def weights(self, functional: Functional) -> list[Cells]:
-        """The weight that the estimate of a linear function gives each number of each noisy table; see `value`.
+        """The weight of each entry of each noisy table in the estimate of a linear function; see `value`.
 
         Returns:
             The weights, in the order and the shapes of the observations. Without public totals, the estimate is the sum
@@ -247,12 +247,12 @@ class ConsistentTables:
         return list(self.each_weights(functional, range(len(self._found))))
 
     def each_weights(self, functional: Functional, which: Iterable[int]) -> Iterator[Cells]:
-        """`weights` of some observations by their numbers, each worked out when it is needed."""
+        """`weights` of selected observations by number, computed lazily."""
         effects = self._effects(functional)
         return (self._found[number].weights(effects) for number in which)
 
     def variance_parts(self, functional: Functional) -> list[float]:
-        """The parts of the variance of the estimate of a linear function that come from each noisy table.
+        """The contribution of each noisy table to the variance of the estimate of a linear function.
 
         Returns:
             The parts, in the order of the observations; without public totals, their sum is the variance.
@@ -264,13 +264,13 @@ class ConsistentTables:
             if information.uneven:
                 found.append(spread_of(observation, information.weights(effects)))
                 continue
-            # Projections of even noise on different components are uncorrelated.
+            # Projections of homoscedastic noise on different components are uncorrelated.
             parts = information.precisions.items()
             found.append(sum(precision * squares[subset] for subset, precision in parts if subset in squares))
         return found
 
     def _effects(self, functional: Functional) -> dict[Subset, Cells]:
-        """What a linear function takes of each projected component."""
+        """The coefficients of a linear function on each projected component."""
         effects: dict[Subset, Cells] = {}
         groups: dict[int, tuple[_Group, list[Subset]]] = {}
         for subset, own in functional.items():
@@ -283,7 +283,7 @@ class ConsistentTables:
         return effects
 
     def shared_with_records(self, attributes: Subset) -> Cells:
-        """The covariance of each estimate of a table with that of the number of records; see `table`."""
+        """The covariance of each estimate of a table with the estimated number of records; see `table`."""
         sizes = [self._sizes[i] for i in attributes]
         if () in self._alone:
             return np.full(sizes, self._alone[()] / prod(sizes))
@@ -301,11 +301,11 @@ class ConsistentTables:
         return [self._sizes[i] for i in subset], [self._sizes[i] for i in attributes if i not in subset]
 
     def _place(self, attributes: Subset, subset: Subset) -> tuple[slice | int, ...]:
-        """Where a component stands in a table whose axes begin with the sum."""
+        """The index of a component in a table whose axes begin with the sum."""
         return tuple(slice(1, None) if i in subset else 0 for i in attributes)
 
     def _shown(self, attributes: Subset, subset: Subset) -> Cells:
-        """What each cell of a table shows of a component, shape (cells, numbers of the component)."""
+        """The design matrix of a component in a table, shape (cells, numbers of the component)."""
         parts = [contrasts(n) if i in subset else np.full((n, 1), 1 / n) for i in attributes for n in [self._sizes[i]]]
         return _product(parts)
 
@@ -335,16 +335,16 @@ class ConsistentTables:
 def solvable(
     sizes: Sequence[int], observations: Sequence[Observation], constraints: Sequence[Constraint], most: int
 ) -> list[Observation]:
-    """The noisy tables that can be used: all, or without those with uneven noise that make systems too large.
+    """Select usable noisy tables: all but those with heteroscedastic noise that would make systems too large.
 
     Args:
         sizes: number of buckets of each attribute.
         observations: the noisy tables.
         constraints: public totals.
-        most: how many numbers at most may be estimated together.
+        most: largest number of jointly estimated numbers.
 
     Returns:
-        The tables, in their order; the largest of several attributes and with uneven noise are left out first.
+        The tables, in order; the largest multi-way tables with heteroscedastic noise are omitted first.
     """
     used = list(observations)
     while True:
@@ -358,13 +358,13 @@ def solvable(
 def largest_system(
     sizes: Sequence[int], observations: Sequence[Observation], constraints: Sequence[Constraint] = ()
 ) -> int:
-    """How many numbers at most are estimated together; the work grows with its cube. See `ConsistentTables`."""
+    """Largest number of jointly estimated numbers; the work is cubic in it. See `ConsistentTables`."""
     groups = _correlated([_components(sizes, each) for each in observations], constraints)
     return max((sum(prod(sizes[i] - 1 for i in subset) for subset in group) for group in groups.values()), default=0)
 
 
 def _components(sizes: Sequence[int], observation: Observation) -> tuple[list[Subset], Subset]:
-    """The components of which a table says something, and the attributes along which its noise differs."""
+    """The components that a table informs, and the attributes along which its noise variance differs."""
     fixed = set(observation.differences)
     free = tuple(i for i in observation.attributes if sizes[i] > 1 and i not in fixed)
     uneven = tuple(i for i in observation.attributes if i in observation.spread and sizes[i] > 1)
@@ -374,7 +374,7 @@ def _components(sizes: Sequence[int], observation: Observation) -> tuple[list[Su
 def _correlated(
     tables: Sequence[tuple[Sequence[Subset], Subset]], constraints: Sequence[Constraint]
 ) -> dict[Subset, list[Subset]]:
-    """Components that noise or a constraint correlates with others, each with its whole group."""
+    """Components that noise or a constraint correlates with others, each with its group."""
     groups: dict[Subset, list[Subset]] = {}
 
     def join(one: Subset, other: Subset) -> None:
@@ -396,12 +396,12 @@ def _correlated(
 
 
 class _Information:
-    """What a noisy table says about its components.
+    """The information of a noisy table about its components.
 
     Attributes:
         attributes: the table's attributes.
-        components: the components of which it says something.
-        uneven: attributes along which its noise differs.
+        components: the components that it informs.
+        uneven: attributes along which its noise variance differs.
         projected: its weighted projections, with the axes of the table, each beginning with the sum.
     """
 
@@ -420,10 +420,10 @@ class _Information:
         self.projected = _along(np.asarray(observation.values, np.float64), weighted) / observation.variance
 
     def weights(self, effects: Mapping[Subset, Cells]) -> Cells:
-        """The weights of the table's numbers, of the effects of its components; others count as 0.
+        """The weights of the table's entries, from the effects of its components; missing effects are 0.
 
-        An axis along which no component varies keeps its sum alone, so that only one column of its matrix is used: the
-        rest would be multiplied by 0.
+        An axis along which no component varies keeps only its sum, so that a single column of its matrix is used: the
+        others would be multiplied by 0.
         """
         own = [subset for subset in self.components if subset in effects]
         varied = {i for subset in own for i in subset}
@@ -439,18 +439,18 @@ class _Information:
 
     @cached_property
     def precisions(self) -> dict[Subset, float]:
-        """Precisions of all components, if the noise is even along all attributes."""
+        """Precisions of all components, if the noise is homoscedastic."""
         return {subset: self.precision(subset) for subset in self.components}
 
     def precision(self, subset: Subset) -> float:
-        """Precision of each number of a component, along whose attributes the noise is even."""
+        """Precision of each number of a component, along whose attributes the noise variance is constant."""
         found = 1 / self._variance
         for i in self.attributes:
             found *= float(self._gram[i][1, 1] if i in subset else self._gram[i][0, 0])
         return found
 
     def block(self, rows: Subset, columns: Subset) -> Cells | None:
-        """Information on two components together; None if it has none."""
+        """The information block of two components; None if it is zero."""
         if not set(rows) ^ set(columns) <= set(self.uneven):
             return None
         parts = []
@@ -462,7 +462,7 @@ class _Information:
 
 
 class _Group:
-    """Components that are estimated together, by normal equations."""
+    """Components that are estimated jointly, by normal equations."""
 
     def __init__(
         self,
@@ -493,13 +493,13 @@ class _Group:
         return self._numbers[self._at[subset]].reshape(self._shapes[subset])
 
     def covariance_of(self, subsets: Sequence[Subset], others: Sequence[Subset] | None = None) -> Cells:
-        """The covariance of some of the components with others; among themselves by default."""
+        """The covariance of some components with others; among themselves by default."""
         rows = self._places(subsets)
         found: Cells = self.covariance[np.ix_(rows, rows if others is None else self._places(others))]
         return found
 
     def effects(self, functional: Functional) -> dict[Subset, Cells]:
-        """What each of the group's projections adds to the estimate of a linear function of its components."""
+        """The weight of each of the group's projections in the estimate of a linear function of its components."""
         own = np.concatenate([np.ravel(each) for each in functional.values()])
         places = self._places(list(functional))
         found = np.einsum("ij,j->i", self.covariance[:, places], own)
@@ -509,7 +509,7 @@ class _Group:
         return np.concatenate([np.arange(self._at[subset].start, self._at[subset].stop) for subset in subsets])
 
     def require(self, sizes: Sequence[int], constraint: Constraint) -> None:
-        """Condition the estimates on public totals, if these are of components of the group."""
+        """Condition the estimates on public totals that concern components of the group."""
         i = constraint.attribute
         if () not in self._at or (i is not None and sizes[i] > 1 and (i,) not in self._at):
             return
@@ -523,7 +523,7 @@ class _Group:
             right = np.concatenate([right, _times(contrasts(sizes[i]).T, constraint.counts[:, None])[:, 0]])
         shared = _times(self.covariance, wanted.T)
         spread = _times(wanted, shared)
-        # A total that an earlier one has fixed already has no variance left.
+        # A total that an earlier one has already fixed has no variance left.
         free = np.diag(spread) > _FIXED * _times(wanted**2, self._before[:, None])[:, 0]
         if not free.any():
             return

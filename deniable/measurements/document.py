@@ -1,9 +1,9 @@
 """`measured.json`: everything that a learner measured, written and read; one format for all learners.
 
 Format 3 states the law of noise of every release, how the measured rows were obtained, and every choice with its turn.
-Format 2, which only the log-linear learner wrote, is still read: releases made with it can be verified forever. The
-first version, which had no format and held floating-point means, is not read here: the log-linear learner's
-verification says what is wrong with it.
+Format 2, which only the log-linear learner wrote, is still read, so that its releases remain verifiable. The first
+version, which stated no format and held floating-point means, is not read here: the log-linear learner's verification
+reports its defect.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ FORMAT: Final = "deniable/measured/3"
 BEFORE: Final = "deniable/measured/2"
 
 Sampling = Literal["census", "simple random", "unknown"]
-"""How the rows of the source were taken from the population that they describe."""
+"""The sampling of the source's rows from the population that they describe."""
 SAMPLINGS: Final = ("census", "simple random", "unknown")
 
 _ENTRIES = {"format", "learner", "universe", "records", "order", "buckets", "tables", "choices", "figures"}
@@ -52,7 +52,7 @@ class Universe:
 
     Attributes:
         part: the part of the split that was counted; record and spec state the probability with which a row is in it.
-        sampling: how the rows of the source were taken from the population, as the custodian states it.
+        sampling: the sampling of the source's rows from the population, as stated by the custodian.
         rows: the number of rows of the part, if it is public; otherwise it is only estimated.
     """
 
@@ -66,10 +66,10 @@ class Universe:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "Universe":
-        """Read the universe back.
+        """Read the universe.
 
         Raises:
-            InvalidInput: an entry is none that may be.
+            InvalidInput: an entry is invalid.
             KeyError: something is missing.
         """
         part, sampling, rows = document["part"], document["sampling"], document["rows"]
@@ -87,8 +87,8 @@ class Choice:
     """One choice by the exponential mechanism.
 
     Attributes:
-        turn: its number among all queries of the step, releases included, from 1.
-        purpose: what was chosen.
+        turn: its number among all queries of the step, including releases, from 1.
+        purpose: the kind of choice.
         candidates: number of candidates.
         chosen: number of the chosen candidate, from 0.
         attributes: column numbers of the attributes of the chosen table, if the learner states them.
@@ -103,19 +103,19 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """All that a step measured.
+    """All measurements of a step.
 
     Attributes:
         domain: the public domain.
         learner: name of the learner.
         universe: the rows that were measured.
-        buckets: bucket of each value of each attribute, numbered from 0 without a gap; they may follow from earlier
-            releases, but not from anything confidential.
-        tables: the tables, one-way marginals among them.
+        buckets: bucket of each value of each attribute, numbered from 0 without gaps; they may depend on earlier
+            releases, but not on anything confidential.
+        tables: the tables, including one-way marginals.
         choices: the choices of this step, by turn.
         records: the learner's estimate of the number of rows, at least 0.
-        order: the attributes in the order in which a record is drawn; column numbers.
-        figures: further public figures of the learner, functions of what was released.
+        order: column numbers of the attributes in the order of drawing.
+        figures: further public figures of the learner, functions of the releases.
     """
 
     domain: Domain
@@ -151,7 +151,7 @@ class Measurements:
         """The document, ready for JSON.
 
         Raises:
-            InvalidInput: it would not have the form that verification requires.
+            InvalidInput: it would not pass verification of its form.
         """
         for fault in self.faults():
             raise InvalidInput(f"{fault}; correct the learner.")
@@ -199,8 +199,8 @@ class Measurements:
             document: the file's content.
 
         Raises:
-            InvalidInput: it is of another format, or does not have its form.
-            KeyError, TypeError, ValueError: it is no such document at all.
+            InvalidInput: it has another format, or is malformed.
+            KeyError, TypeError, ValueError: it is not such a document.
         """
         found = cls.parsed(domain, document)
         for fault in found.faults():
@@ -209,7 +209,7 @@ class Measurements:
 
     @classmethod
     def parsed(cls, domain: Domain, document: Mapping[str, Any]) -> "Measurements":
-        """Read the document as it is, whatever `faults` then says; see `from_document`."""
+        """Read the document without applying `faults`; see `from_document`."""
         written = document["format"]
         if written == BEFORE:
             document = _as_now(document)
@@ -232,11 +232,11 @@ class Measurements:
         )
 
     def named(self, table: MeasuredTable) -> str:
-        """A table in the words of a fault."""
+        """A table as named in a fault."""
         return f"table of {', '.join(self.domain.names[i] for i in table.attributes)}"
 
     def faults(self) -> Iterator[str]:
-        """Faults of form: what is not of the right shape, is requested twice, or belongs to no query."""
+        """Faults of form: wrong shapes, duplicates, or turns without a query."""
         yield from self._faults_of_buckets()
         numbers = {"records": self.records, **self.figures}
         for name, figure in numbers.items():
@@ -290,7 +290,7 @@ class Measurements:
                 yield "its denoised counts must be numbers, none below 0"
 
     def _resolution(self, table: MeasuredTable) -> tuple[int, ...]:
-        """The attributes that a table has by values, whether this is stated or buckets are single values."""
+        """The attributes that a table has by values, either as stated or because buckets are single values."""
         sizes = self.domain.cardinalities
         return tuple(i for i in table.attributes if i in table.by_values or self.sizes[i] == sizes[i])
 
@@ -310,7 +310,7 @@ class Measurements:
 
 
 def with_sampling(document: Mapping[str, Any], sampling: Sampling) -> dict[str, Any]:
-    """The document of what was measured, with a statement of how the rows of the source were sampled."""
+    """The measurements' document, with a statement of how the source's rows were sampled."""
     return {**document, "universe": {**document["universe"], "sampling": sampling}}
 
 
@@ -350,11 +350,11 @@ def _read_choice(domain: Domain, entry: Mapping[str, Any]) -> Choice:
 
 
 def _as_now(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A document of format 2 in the form of format 3.
+    """Convert a document of format 2 to format 3.
 
     Shares became laws: with Gaussian noise one draw had the stated variance, and there was one for each share; with
-    Laplace noise there was one draw, of the stated scale divided by the shares. Choices had no turns: they have those
-    that no release has, in order.
+    Laplace noise there was one draw, of the stated scale divided by the shares. Choices had no turns: they get those
+    of no release, in order.
     """
     if set(document) != _ENTRIES_BEFORE:
         raise InvalidInput(f"{FILE} must have the entries of its format, got {', '.join(sorted(document))}")
@@ -396,7 +396,7 @@ def _as_now(document: Mapping[str, Any]) -> Mapping[str, Any]:
     taken = {each["turn"] for entry in tables for each in entry["releases"]}
     every = len(taken) + len(document["choices"])
     free = [turn for turn in range(1, every + 1) if turn not in taken]
-    # Where a release is missing there are fewer free turns than choices, and the form is then found faulty.
+    # If a release is missing, there are fewer free turns than choices, and the form is reported as faulty.
     free += range(every + 1, every + 1 + len(document["choices"]))
     return {
         "format": FORMAT,

@@ -1,8 +1,8 @@
-"""`consistent.json`: estimates of the measured tables that agree with each other, with variances; and its verification.
+"""`consistent.json`, with consistent estimates of the measured tables and their variances; and its verification.
 
-A function of `measured.json` and of public totals alone, by generalized least squares (consistency). Tables of several
-attributes are by buckets; single attributes are by values where values were counted. Estimates are not records: they
-can be negative, and are no whole numbers.
+It is a function of `measured.json` and public totals alone, by generalized least squares (consistency). Tables of
+several attributes are by buckets; single attributes are by values where values were counted. Estimates are not counts
+of records: they can be negative or fractional.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,16 +36,16 @@ _MEANING = (
 )
 _DIGITS = 10
 _TOLERANCE: Final = 1e-6
-"""Largest difference of a stated figure from the recomputed one: of an estimate in units of its standard deviation plus
-its size, of a variance relative to it. Roots and sums may be rounded differently on two machines."""
+"""Largest difference of a stated from a recomputed figure: for an estimate, relative to its standard deviation plus
+its size; for a variance, relative to it. Roots and sums may be rounded differently on two machines."""
 _LEAST = 1e-3
-"""Added to the variance that a public total has as a count of the measured rows."""
+"""Added to the variance of a public total as a count of the measured rows."""
 LARGEST_SYSTEM = 1_000
-"""Largest system of normal equations; if it were larger, tables with uneven noise are left out, the largest first."""
+"""Largest system of normal equations; tables with heteroscedastic noise are omitted, largest first, to respect it."""
 
 
 MOST_BUCKETS: Final = 2_000
-"""Tables with an attribute of more buckets are left out: its contrasts would fill a matrix of the square of these."""
+"""Tables with an attribute of more buckets are omitted: its contrast matrix would be too large."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def consistent(
 
     Args:
         measured: what was measured.
-        totals: public totals of the measured rows, exact, if there are any.
-        probability: with which a record of the whole table is among the measured rows. If it is given, the domain's
-            public totals of the whole table are used: of N records, about pN were measured, with variance p(1-p)N.
+        totals: exact public totals of the measured rows, if any.
+        probability: probability with which a record of the whole table was measured. If given, the domain's public
+            totals of the whole table are used: of N records, about pN were measured, with variance p(1-p)N.
     """
     tables, estimated = _solved(measured, totals, probability)
     public = [] if probability is None else [total.document() for total in measured.domain.totals]
@@ -99,7 +99,7 @@ def consistent(
 
 
 def probability_of(measured: Measurements, split: Mapping[str, Any]) -> Fraction:
-    """Probability with which a record of the whole table is among the measured rows.
+    """Probability with which a record of the whole table was measured.
 
     Args:
         measured: what was measured.
@@ -125,7 +125,7 @@ def check_consistent(
         measured: `measured.json`.
         document: `consistent.json`; empty if it cannot be read.
         totals: public totals of the measured rows.
-        split: probability of each part of the split, as in a spec; without it, public totals of the table are not used.
+        split: probability of each part of the split, as in a spec; without it, public totals of the table are unused.
     """
 
     def faults() -> Iterator[str]:
@@ -199,17 +199,17 @@ def _counted(measured: Measurements) -> list[int]:
 def public_observations(
     domain: Domain, buckets: Sequence[NDArray[np.integer]], probability: Fraction
 ) -> Iterator[Observation]:
-    """Public totals of the whole table, as what they say about the measured rows: a binomial number of each.
+    """Public totals of the whole table as information about the measured rows: a binomial number of each.
 
     Args:
         domain: the public domain.
         buckets: bucket of each value of each attribute.
-        probability: with which a record of the whole table is among the measured rows.
+        probability: probability with which a record of the whole table was measured.
     """
     share = float(probability)
     for total in domain.totals:
         counts = np.asarray(total.counts, np.float64)
-        # A count of 0 leaves no doubt; the least variance keeps the equations solvable.
+        # A count of 0 has no variance; a minimum variance keeps the equations solvable.
         if total.attribute is None:
             yield Observation((), np.asarray(share * counts[0]), share * (1 - share) * float(counts[0]) + _LEAST)
             continue
@@ -222,7 +222,7 @@ def public_observations(
 def _solved(
     measured: Measurements, totals: Sequence[KnownTotals], probability: Fraction | None
 ) -> tuple[list[MeasuredTable], ConsistentTables]:
-    """The tables that are used, and the estimates from them."""
+    """The tables used, and the estimates from them."""
     of_tables = [
         (table, observation)
         for table in measured.tables
@@ -245,7 +245,7 @@ def _is_small(measured: Measurements, observation: Observation) -> bool:
 
 
 def _observation(measured: Measurements, table: MeasuredTable) -> Observation | None:
-    """A table over buckets: values are added up, and their noise with them."""
+    """Sum a table over buckets, and its noise variances with it."""
     counts, variance, spread = table.values, table.variance, {}
     for axis, i in enumerate(table.attributes):
         if i not in table.by_values:
@@ -264,7 +264,7 @@ def _observation(measured: Measurements, table: MeasuredTable) -> Observation | 
 
 
 def added_up(counts: Cells, buckets: NDArray[np.integer], axis: int) -> Cells:
-    """Counts by buckets, of counts by values along an axis."""
+    """Sum counts by values to counts by buckets along an axis."""
     moved = np.moveaxis(counts, axis, 0)
     coarse = np.zeros((int(np.max(buckets)) + 1, *moved.shape[1:]))
     np.add.at(coarse, buckets, moved)
@@ -281,7 +281,7 @@ def _constraint(measured: Measurements, totals: KnownTotals) -> Constraint:
 def _single(
     measured: Measurements, estimated: ConsistentTables, i: int, totals: Sequence[KnownTotals]
 ) -> dict[str, Any]:
-    """An attribute by itself: by values, if these were counted, otherwise by buckets."""
+    """A single attribute: by values if these were counted, otherwise by buckets."""
     name, buckets = measured.domain.names[i], measured.buckets[i]
     whole = estimated.table((i,))
     values_in = np.bincount(buckets).astype(np.float64)

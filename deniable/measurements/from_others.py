@@ -1,9 +1,9 @@
-"""Noisy tables that others published, read into the form in which our own learners publish.
+"""Reads noisy tables published by others into the form of our own learners' measurements.
 
 A file states the attributes with their values, and the tables with their noisy counts and the law of the noise; the
-format is described in docs/data-user/measurements-of-others.md. Counts with decimals, as continuous Gaussian noise
-gives them, are rounded to whole numbers, which adds 1/12 to the variance. How a model is made of them does not belong
-here (deniable.from_measurements).
+format is described in docs/data-user/measurements-of-others.md. Fractional counts, as produced by continuous Gaussian
+noise, are rounded to integers, which adds 1/12 to the variance. Fitting a model to them does not belong here
+(deniable.from_measurements).
 """
 
 from collections.abc import Mapping
@@ -28,13 +28,13 @@ _LARGEST = 2**53
 
 
 def measurements_of_others(document: Mapping[str, Any]) -> Measurements:
-    """Read noisy tables that others published.
+    """Read noisy tables published by others.
 
     Args:
         document: the file's content.
 
     Raises:
-        InvalidInput: it does not have the form of such a file; one sentence.
+        InvalidInput: it is not in the documented format; the message is one sentence.
     """
     try:
         return _read(document)
@@ -59,7 +59,7 @@ def _read(document: Mapping[str, Any]) -> Measurements:
     for number, each in enumerate(document["tables"], 1):
         own = _table(domain, each, f"table {number}", next(turns))
         key = (own.attributes, own.by_values)
-        # The same table again is one table that was released twice.
+        # A repeated table is one table that was released twice.
         found[key] = replace(found[key], releases=(*found[key].releases, *own.releases)) if key in found else own
     tables = tuple(found.values())
     bucketed = {i for table in tables for i in table.attributes if i not in table.by_values}
@@ -115,7 +115,7 @@ def _table(domain: Domain, entry: Mapping[str, Any], where: str, turn: int) -> M
 
 
 def _counts(numbers: NDArray[Any], law: NoiseLaw, where: str) -> tuple[NDArray[np.int64], NoiseLaw]:
-    """Counts as whole numbers, and the law of their noise, with that of rounding in it."""
+    """Counts as integers, and the law of their noise, including rounding error."""
     if numbers.dtype == np.int64:
         return numbers, law
     if numbers.dtype != np.float64 or not all(map(isfinite, numbers.ravel())) or np.abs(numbers).max() > _LARGEST:

@@ -1,8 +1,7 @@
-"""Noisy tables: integers, the exact law of their noise, and the estimate of the counts.
+"""Noisy tables: integers, the exact law of their noise, and the estimates of the counts.
 
-Only integers and exact fractions are kept. Floating-point numbers are computed from them on demand, after release, so
-that none of them can disclose more than the integers do (Mironov 2012). What is measured, and by which learner, does
-not belong here.
+Only integers and exact fractions are stored. Floating-point numbers are computed from them after release, so that they
+cannot disclose more than the integers do (Mironov 2012). The choice of measurements does not belong here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ _ONE = 1
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """The law of the integer noise of one draw.
+    """The law of one draw of integer noise.
 
     Attributes:
         law: discrete Gaussian or discrete Laplace noise.
@@ -43,7 +42,7 @@ class NoiseLaw:
     amount: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse noise that is none."""
+        """Refuse an unknown law, or an amount that is not positive."""
         if self.law not in AMOUNTS:
             raise InvalidInput(f"the law of noise must be one of {', '.join(AMOUNTS)}, got {self.law}.")
         if not isinstance(self.amount, Fraction) or self.amount <= 0:
@@ -51,10 +50,10 @@ class NoiseLaw:
 
     @property
     def variance(self) -> float:
-        """Variance of one draw; of Gaussian noise the parameter, which bounds it from above.
+        """Variance of one draw; for Gaussian noise the parameter, an upper bound.
 
         Laplace: 2 p / (1 - p)^2 with p = exp(-1 / scale). The parameter of a discrete Gaussian exceeds its variance by
-        less than a millionth where it is 1 or more (Canonne, Kamath, Steinke 2020, Proposition 21).
+        less than a millionth if it is at least 1 (Canonne, Kamath, Steinke 2020, Proposition 21).
         """
         if self.law == "gaussian":
             return float(self.amount)
@@ -63,7 +62,7 @@ class NoiseLaw:
 
     @property
     def cost(self) -> Fraction:
-        """What one draw costs at sensitivity 1, in the unit that adds up: 2 rho (Gaussian) or epsilon (Laplace)."""
+        """The cost of one draw at sensitivity 1, in additive units: 2 rho (Gaussian) or epsilon (Laplace)."""
         return 1 / self.amount
 
     def document(self) -> dict[str, str]:
@@ -72,10 +71,10 @@ class NoiseLaw:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "NoiseLaw":
-        """Read a law back.
+        """Read a law.
 
         Raises:
-            InvalidInput: it is no law of noise.
+            InvalidInput: it is not a law of noise.
             KeyError: something is missing.
         """
         law = document["law"]
@@ -89,11 +88,11 @@ class Release:
     """One noisy answer to one query for a table.
 
     Attributes:
-        sums: multiplier times the queried entries, plus the sum of as many independent draws of the noise, in the shape
-            of the query. One record changes one entry by 1, up or down.
+        sums: multiplier times the queried entries, plus the sum of as many independent draws of noise, in the shape of
+            the query. One record changes one queried entry by 1, up or down.
         noise: the law of one draw.
-        turn: its number among all queries of the step, choices included, from 1.
-        multiplier: how many times the entries were added; 1 unless noise was drawn several times.
+        turn: its number among all queries of the step, including choices, from 1.
+        multiplier: number of draws of noise that were summed.
 
     Raises:
         InvalidInput: the sums are not integers, or a number is below 1.
@@ -105,7 +104,7 @@ class Release:
     multiplier: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse floats, whatever their origin."""
+        """Refuse floats, and numbers below 1."""
         if not isinstance(self.sums, np.ndarray) or self.sums.dtype != np.int64:
             got = getattr(self.sums, "dtype", type(self.sums).__name__)
             raise InvalidInput(f"the released entries of a table must be 64-bit integers, got {got}; release the sums.")
@@ -114,7 +113,7 @@ class Release:
 
     @property
     def cost(self) -> Fraction:
-        """What it costs, in the unit of its law (`NoiseLaw.cost`): draws on one query compose by addition."""
+        """The cost, in the unit of its law (`NoiseLaw.cost`): costs of draws on one query add up."""
         return self.multiplier * self.noise.cost
 
     def document(self) -> dict[str, Any]:
@@ -128,10 +127,10 @@ class Release:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "Release":
-        """Read a release back.
+        """Read a release.
 
         Raises:
-            InvalidInput: a number is no integer, or there are other entries.
+            InvalidInput: a number is not an integer, or there are other entries.
             KeyError: something is missing.
         """
         sums, noise = np.asarray(document["sums"]), NoiseLaw.from_document(document["noise"])
@@ -145,14 +144,14 @@ class MeasuredTable:
     """All releases of one table.
 
     Attributes:
-        attributes: column numbers of its attributes, ascending; axis by axis.
-        releases: its releases, of equal shape, with independent noise.
+        attributes: column numbers of its attributes, ascending, one per axis.
+        releases: its releases, of equal shape and with independent noise.
         by_values: those of its attributes that are counted by values; the others are counted by buckets.
-        differences: those of its attributes, of two buckets or values, of which only the difference of the two was
-            released, the second minus the first; the axis then has length 1.
-        reason: why it was measured, in a word of the learner.
-        denoised: the learner's estimate of its counts, all cells, if it makes one. It must be a function of the
-            document's integers and of words independent of the data.
+        differences: those of its attributes, of two buckets or values, for which only the difference of the second
+            minus the first was released; the axis then has length 1.
+        reason: the learner's reason for measuring it, in a word.
+        denoised: the learner's estimate of its counts in all cells, if any. It must be a function of the document's
+            integers and of random words independent of the data.
     """
 
     attributes: tuple[int, ...]
@@ -169,7 +168,7 @@ class MeasuredTable:
 
     @property
     def cost(self) -> Fraction:
-        """What its releases cost together, in the unit of their law."""
+        """The total cost of its releases, in the unit of their law."""
         return sum((release.cost for release in self.releases), Fraction(0))
 
     @cached_property
@@ -184,7 +183,7 @@ class MeasuredTable:
 
     @cached_property
     def variance(self) -> float:
-        """Variance of the noise of each of `values`; the noise of different entries is independent."""
+        """Noise variance of each of `values`; the noise of different entries is independent."""
         first = self.releases[0].noise.variance
         return first / sum(w * release.multiplier for w, release in zip(self._precisions, self.releases, strict=True))
 
@@ -202,7 +201,7 @@ def cells_of_query(
 
     Args:
         attributes: its attributes.
-        by_values: those of them that are counted by values.
+        by_values: those counted by values.
         values: number of values of each attribute of the domain.
         buckets: number of buckets of each attribute of the domain.
     """
@@ -210,9 +209,9 @@ def cells_of_query(
 
 
 def estimated_records(tables: Sequence[MeasuredTable]) -> float:
-    """The number of records by noisy tables: the precision-weighted mean of the sums of all their cells; at least 1.
+    """The number of records: the precision-weighted mean of the noisy tables' sums over all cells, at least 1.
 
-    A table of differences says nothing about it. Its variance is one over the sum of the precisions.
+    Tables of differences are not informative about it. Its variance is the reciprocal of the sum of the precisions.
     """
     summing = [table for table in tables if not table.differences]
     precisions = [1 / (table.variance * table.values.size) for table in summing]

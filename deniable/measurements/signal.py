@@ -1,7 +1,7 @@
-"""Which attributes a release says anything about: the noise of what was measured against the counts themselves.
+"""Which attributes of a release are distinguishable from noise.
 
-Everything follows from published integers, so that it may decide whether a release is published. How good a release is
-does not belong here.
+Everything follows from published integers, so that publication may depend on it. The quality of a release does not
+belong here.
 """
 
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from deniable.measurements.document import Measurements
 from deniable.measurements.noisy_tables import Cells, MeasuredTable
 
 LARGEST_ERROR: Final = 0.1
-"""An attribute is known if noise moves its shares by at most this much, in total variation distance on average."""
+"""An attribute is known if noise moves its shares by at most this mean total variation distance,"""
 
 SIGMAS: Final = 5.0
-"""Or if its counts differ from even ones by so many standard deviations of what noise alone would give."""
+"""or if its counts differ from uniform by this many standard deviations of the statistic under noise alone."""
 
 _HALF: Final = 2
 
 
 @dataclass(frozen=True)
 class Signal:
-    """How many attributes the noisy tables say anything about.
+    """The number of attributes that are distinguishable from noise.
 
     Attributes:
-        known: the attributes about which they do.
-        attributes: all attributes of several values.
+        known: the attributes that are distinguishable from noise.
+        attributes: all attributes with more than one value.
     """
 
     known: int
@@ -40,7 +40,7 @@ class Signal:
         return _HALF * self.known < self.attributes
 
     def in_words(self) -> str:
-        """What is the matter and what to do, as the end of a sentence."""
+        """The problem and its remedy, as the end of a sentence."""
         hidden = self.attributes - self.known
         return (
             f"noise hides {hidden} of its {self.attributes} attributes, about which it says next to nothing (raise "
@@ -49,12 +49,11 @@ class Signal:
 
 
 def signal_of(measured: Measurements) -> Signal:
-    """Count the attributes about which noisy tables say anything.
+    """Count the attributes that are distinguishable from noise.
 
-    Of a marginal y of c cells with noise of variance v each, and N records, noise alone moves the shares by
-    c sqrt(v) / (N sqrt(2 pi)) in mean total variation distance. If the counts are even, the sum of (y - mean y)^2 has
-    mean (c - 1) v and standard deviation v sqrt(2 (c - 1)). Of several tables with the attribute the one with the least
-    noise counts.
+    For a marginal y of c cells with noise variance v and N records, noise moves the shares by a mean total variation
+    distance of c sqrt(v) / (N sqrt(2 pi)). If the counts are uniform, the sum of (y - mean y)^2 has mean (c - 1) v and
+    standard deviation v sqrt(2 (c - 1)). Of several tables with the attribute, the one with the least noise is used.
 
     Args:
         measured: what a learner measured.

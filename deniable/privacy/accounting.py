@@ -1,4 +1,4 @@
-"""Accountants: from the mechanism events on one set of rows to their cost, and from a budget to the noise.
+"""Accountants compute the cost of mechanism events on one set of rows, and the noise that a budget requires.
 
 The theorems themselves do not belong here (composition), nor do candidates tested for plausible deniability
 (seed_accounting). Events on disjoint parts are composed part by part, and the parts by composition.parallel or
@@ -43,17 +43,17 @@ __all__ = [
 ]
 
 LossComposer: TypeAlias = Callable[[Sequence[MechanismEvent], float], float]
-"""Epsilon of all outputs of events by privacy loss distributions at a total delta; infinite if none is certified."""
+"""Total epsilon of events at a total delta, by privacy loss distributions; infinite if none is certified."""
 
 _REMEMBERED = 4096
-# A figure that was kept may exceed that of our own derivation by this share; the library's does by less.
+# A cached figure may exceed that of our own derivation by this share; the library's exceeds it by less.
 _AGREEMENT = 1e-3
 # One composition by Fourier transform misplaces at most about this much probability.
 _ROUNDING = 64 * 2.0**-53
 # The cost of discrete Gaussian noise this wide, relative to its sensitivity, is within this share of its limit.
 _SMOOTH_SIGMA = 1000
 _SMOOTHNESS = Fraction(1, 10_000)
-# Calibrated noise is a decimal number with this many digits, so that all machines arrive at the same one.
+# Calibrated noise is rounded to this many decimal digits, so that all machines obtain the same value.
 _DIGITS = 4
 _SMALLEST, _PER_DECADE = 1000, 9000
 # The search for the least noise of a plan: largest number of steps, and the relative slack at which it stops.
@@ -68,9 +68,9 @@ def pld_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
 
 @lru_cache(_REMEMBERED)
 def _composed_by_library(events: tuple[MechanismEvent, ...], delta: float) -> float:
-    """See `pld_by_library`; cached, because every step of every release needs the same calibrations.
+    """See `pld_by_library`; cached, because the steps of all releases need the same calibrations.
 
-    A figure that was kept is used only if our own derivation certifies it: it must not be below what that finds.
+    A cached figure is used only if our own derivation certifies it, that is, finds no larger epsilon.
     """
     misplaced = _ROUNDING * sum(event.outputs for event in events)
     if delta < 10 * misplaced or without_law(events):
@@ -122,7 +122,7 @@ def compose(
         For each accountant that certifies a finite epsilon, its guarantee.
 
     Raises:
-        InvalidInput: candidates tested are among the events, or delta is not in [0, 1].
+        InvalidInput: the events include candidates tested, or delta is not in [0, 1].
     """
     if any(isinstance(event, PrivacyTestEvent) for event in events):
         raise InvalidInput(
@@ -155,7 +155,7 @@ def best(events: Sequence[MechanismEvent], delta: float | Fraction, *, pld: Loss
         pld: composes privacy loss distributions.
 
     Raises:
-        InvalidInput: no accountant certifies any.
+        InvalidInput: no accountant certifies a finite epsilon.
     """
     totals = compose(events, delta, pld=pld)
     if not totals:
@@ -170,7 +170,7 @@ def best_again(events: Sequence[MechanismEvent], delta: float | Fraction) -> Gua
     """The tightest guarantee as computed in verification, without the library's privacy loss distributions.
 
     Raises:
-        InvalidInput: no accountant certifies any.
+        InvalidInput: no accountant certifies a finite epsilon.
     """
     return best(events, delta, pld=pld_by_hand)
 
@@ -212,8 +212,8 @@ def calibrate_discrete_gaussian(
     """Smallest variance, with four digits, at which discrete Gaussian noise stays within a budget.
 
     The cost depends slightly on how fine the grid of integers is. The variance found suffices for the given
-    sensitivity, and also if the sensitivity is multiplied by any integer of at least 100 and the variance by its
-    square: noise calibrated for sensitivity 1 may be scaled to a large sensitivity that is known later.
+    sensitivity, and also after multiplying the sensitivity by any integer of at least 100 and the variance by its
+    square: noise calibrated for sensitivity 1 may be scaled to a large sensitivity that becomes known later.
 
     Args:
         outputs: number of integers that one record can change.
@@ -243,7 +243,7 @@ def calibrate_discrete_gaussian(
 
 
 class Scaled(Protocol):
-    """A plan whose noise has a scale."""
+    """A plan with adjustable noise."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -251,7 +251,7 @@ class Scaled(Protocol):
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """An upper bound on the mechanisms applied to the data."""
+        """Events that upper-bound the cost of the mechanisms applied to the data."""
 
 
 _Plan = TypeVar("_Plan", bound=Scaled)
@@ -260,17 +260,17 @@ _Plan = TypeVar("_Plan", bound=Scaled)
 def least_noise(
     plan: Callable[[float], _Plan], rho: float, epsilon: Fraction, delta: Fraction, *, otherwise: str
 ) -> _Plan:
-    """The plan with approximately the least noise within a budget, all its amounts in proportion.
+    """The plan with approximately the least noise within a budget; all its amounts are scaled together.
 
     Args:
-        plan: the plan with a total rho of zero-concentrated differential privacy.
-        rho: a rho that the budget certainly allows. A tight accountant allows about a tenth more.
+        plan: makes the plan with a given total rho of zero-concentrated differential privacy.
+        rho: a rho that is certainly within the budget. A tight accountant allows about a tenth more.
         epsilon: total epsilon.
         delta: total delta, above 0.
-        otherwise: what to do if delta alone covers any noise, for the message.
+        otherwise: what to do if delta alone permits any amount of noise, for the message.
 
     Raises:
-        InvalidInput: delta alone covers any noise.
+        InvalidInput: delta alone permits any amount of noise.
     """
     good = rho * (1 - _FINE_ENOUGH)
     found, step = plan(good), 1.1
@@ -303,7 +303,7 @@ def least_noise(
 
 
 def four_digits(value: float, direction: int) -> Fraction:
-    """A number of at least 0 rounded to four digits, up or down: all machines arrive at it, or at its neighbour."""
+    """Round a non-negative number to four digits, up or down: machines may differ by one unit of the last digit."""
     return _decimal(_index_below(Fraction(value)) + (direction > 0)) if value else Fraction(0)
 
 
@@ -403,7 +403,7 @@ def _power_of_ten(exponent: int) -> Fraction:
 
 
 def _searched(asked: str, fits: Callable[[int], bool], start: int, direction: int) -> int:
-    """The last index that fits, from one that certainly does; searched unless one is kept, and fits."""
+    """The last index that fits, searched from one that certainly does; a cached index is used if it fits."""
     known = REMEMBERED.recall(asked)
     if known == start:
         return start
@@ -415,7 +415,7 @@ def _searched(asked: str, fits: Callable[[int], bool], start: int, direction: in
 
 
 def _last_that_fits(fits: Callable[[int], bool], start: int, direction: int) -> int:
-    """The last index that fits, moving from one that does in a direction until one does not."""
+    """The last index that fits, moving in one direction from an index that fits."""
     stride = 1
     while fits(start + direction * stride):
         stride *= 4

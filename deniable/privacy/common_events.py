@@ -1,7 +1,7 @@
-"""Events that are the same in making and in verifying a release: tables of counts, certificates, candidates tested.
+"""Events shared by release and verification: tables of counts, certificates, candidates tested.
 
-Those of the other mechanisms are in entropies, histogram_seeds and loglinear.plan. The cost of events does not belong
-here (accounting).
+Events of other mechanisms are in entropies, histogram_seeds and loglinear.plan. Their cost does not belong here
+(accounting).
 """
 
 from dataclasses import fields
@@ -12,20 +12,20 @@ from deniable.foundation.domain import Domain
 from deniable.privacy.loss import MechanismEvent, PrivacyTestEvent, SampledTestEvent, noisy_integers
 
 WORDS = 1 << 32
-"""How many different words there are. The probability of scoring a seed is a multiple of one over this."""
+"""Number of possible words. The probability of scoring a seed is a multiple of its reciprocal."""
 
 FAMILIES = "counts of each attribute by its parents"
-"""The query of counts of each attribute by its parents, which may be none."""
+"""The query for the counts of each attribute by its parents, if any."""
 
 CERTIFICATE = "largest error of the model's two-way counts"
-"""The query of a certificate (`deniable.measurements.certificate`): one number, which one record changes by 1."""
+"""The query of a certificate (`deniable.measurements.certificate`): one number of sensitivity 1."""
 
 
 def certificate_event(noise: Literal["laplace", "gaussian"], amount: Fraction) -> MechanismEvent:
-    """One number of sensitivity 1: the largest difference of counts from numbers that do not depend on the rows.
+    """One number of sensitivity 1: the largest difference between counts and numbers that do not depend on the rows.
 
-    One record changes one cell of every table by 1, so it changes each difference, its absolute value, and the largest
-    of all of them by at most 1 (`deniable.measurements.certificate.largest_error`).
+    One record changes one cell of every table by 1, so it changes each difference, its absolute value, and their
+    maximum by at most 1 (`deniable.measurements.certificate.largest_error`).
 
     Args:
         noise: kind of noise.
@@ -73,10 +73,10 @@ def tested_candidates(
         eps0: see there.
         public_rows: see there.
         drop_probability: see there.
-        prefixes: number of possible lengths of the copied prefix; if one, all plausible seeds give a candidate the same
-            probability.
-        max_plausible: the largest number of plausible seeds that is counted. Where all seeds are scored, a limit costs
-            nothing (plausible_deniability.sampled_tests), and the event is the same as without one.
+        prefixes: number of possible lengths of the copied prefix; with a single length, a candidate has the same
+            probability given each of its plausible seeds.
+        max_plausible: the largest number of plausible seeds to count. If all seeds are scored, a limit costs nothing
+            (plausible_deniability.sampled_tests), and the event is the same as without it.
         max_check_plausible: see `check_probability`.
     """
     event = PrivacyTestEvent(
@@ -103,7 +103,7 @@ def check_probability(max_check_plausible: int | None, public_rows: int) -> Frac
     """The probability of scoring a seed: about `max_check_plausible` of N0 seeds, in multiples of 2^-32, rounded down.
 
     Args:
-        max_check_plausible: the wanted mean number among N0 seeds, less than N0; None for all seeds.
+        max_check_plausible: the intended mean number of seeds scored among N0, less than N0; None for all seeds.
         public_rows: N0.
     """
     return Fraction(1) if max_check_plausible is None else Fraction(max_check_plausible * WORDS // public_rows, WORDS)

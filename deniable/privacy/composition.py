@@ -1,6 +1,6 @@
 """Composition and amplification theorems, as functions of numbers.
 
-Mechanism events, and the choice of a theorem, do not belong here (loss, accounting).
+Mechanism events and the choice of a theorem do not belong here (loss, accounting).
 """
 
 from bisect import bisect_left
@@ -21,7 +21,7 @@ _FACTORIAL_ERROR = 1e-6
 # Steps of a golden-section search, each of which leaves 0.618 of an interval: 8 becomes less than 1e-12.
 _GOLDEN_STEPS = 62
 _GOLDEN = (sqrt(5) - 1) / 2
-# Bisections until an interval is as narrow as floats allow.
+# Number of bisections after which an interval is as narrow as floats allow.
 _HALVINGS = 60
 
 
@@ -36,7 +36,7 @@ def require_delta(delta: float) -> None:
 
 
 def sequential(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """Guarantee of several releases from the same rows: epsilons and deltas are summed.
+    """Guarantee of several releases from the same rows: the sums of epsilon and of delta.
 
     Source: Bindschaedler, Shokri, Gunter 2017, Theorem 2 (Dwork, Kenthapadi et al. 2006).
     """
@@ -48,7 +48,7 @@ def sequential(guarantees: Sequence[Guarantee]) -> Guarantee:
 
 
 def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """Guarantee of releases from disjoint parts, one each: the largest epsilon and the largest delta.
+    """Guarantee of releases from disjoint parts, one per part: the largest epsilon and the largest delta.
 
     Valid for add/remove neighbours when each record's part does not depend on the other records.
     """
@@ -62,7 +62,7 @@ def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
 def amplify_by_sampling(guarantee: Guarantee, probability: float) -> Guarantee:
     """Guarantee of a mechanism on a secret sample that includes each record independently with one probability.
 
-    Not valid for samples of a fixed size, cuts in file order, or a sample that anyone else can recompute.
+    Not valid for samples of a fixed size, splits in file order, or samples that others can recompute.
 
     Source: Bindschaedler, Shokri, Gunter 2017, Theorem 4 (Li, Qardaji, Su 2012).
     """
@@ -76,18 +76,18 @@ def joint_split(parts: Sequence[tuple[float | Fraction, Guarantee]]) -> Guarante
     of p_a, epsilon = ln(1 + sum of p_a (e^epsilon_a - 1)) and delta = eta * (largest delta_a), for add/remove
     neighbours.
 
-    Proof. Let F be the distribution of all outputs without the new record, and F_a with it in part a. The distribution
-    with it is F' = (1 - eta) F + sum p_a F_a. Adding: F_a <= e^epsilon_a F + delta_a, so that
-    F' <= (1 + sum p_a (e^epsilon_a - 1)) F + sum p_a delta_a. Removing: F_a >= e^-epsilon_a (F - delta_a), so that
-    F <= (F' + sum p_a e^-epsilon_a delta_a) / m with m = 1 - eta + sum p_a e^-epsilon_a. Let E be e^epsilon_a with
+    Proof. Let F be the distribution of all outputs without the new record, and F_a that with the record in part a. The
+    distribution with the record is F' = (1 - eta) F + sum p_a F_a. Adding: F_a <= e^epsilon_a F + delta_a, so that F'
+    <= (1 + sum p_a (e^epsilon_a - 1)) F + sum p_a delta_a. Removing: F_a >= e^-epsilon_a (F - delta_a), so that F <=
+    (F' + sum p_a e^-epsilon_a delta_a) / m with m = 1 - eta + sum p_a e^-epsilon_a. Let E be e^epsilon_a with
     probability p_a and 1 otherwise: m is the mean of 1 / E, and by Jensen 1 / m is at most the mean of E, which is
     e^epsilon. And sum p_a e^-epsilon_a / m <= eta, since z / (1 - eta + z) increases in z and z <= eta.
 
     Args:
-        parts: for each part its probability and the guarantee of what is released from it.
+        parts: for each part, its probability and the guarantee of the release from it.
 
     Raises:
-        InvalidInput: a probability is not in (0, 1], or together they exceed 1.
+        InvalidInput: a probability is not in (0, 1], or their sum exceeds 1.
     """
     kept = float(sum(probability for probability, _ in parts))
     if any(probability <= 0 for probability, _ in parts) or kept > 1 + 1e-12:
@@ -108,7 +108,7 @@ def advanced_composition(epsilons: Sequence[tuple[float, int]], slack: float) ->
     sqrt(2 ln(1/slack) sum of epsilon^2) + sum of epsilon (e^epsilon - 1); deltas are summed.
 
     Args:
-        epsilons: epsilon of one output and number of such outputs.
+        epsilons: pairs of the epsilon of one output and the number of such outputs.
         slack: the additional delta, in (0, 1).
 
     Source: Bindschaedler, Shokri, Gunter 2017, Theorem 3 (Dwork, Rothblum, Vadhan 2010); different epsilons:
@@ -166,7 +166,7 @@ def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta
     total privacy loss is epsilon * (2 J - times) with J binomial.
 
     Returns:
-        Epsilon, or infinity if total_delta is too small for the deltas themselves.
+        Epsilon, or infinity if total_delta is too small for the individual deltas.
 
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
@@ -176,7 +176,7 @@ def optimal_composition(*, epsilon: float, delta: float, times: int, total_delta
         return inf
     target = (total_delta - open_mass) / (1 - open_mass) * (1 - _FACTORIAL_ERROR)
     truth = 1 / (1 + exp(-epsilon))
-    # Losses below 0 do not contribute, nor do those so extreme that their probability vanishes.
+    # Losses below 0, and losses so extreme that their probability vanishes, do not contribute.
     reach = _BINOMIAL_REACH * (sqrt(times * truth * (1 - truth)) + 1)
     first = max(times // 2, int(times * truth - reach))
     j = np.arange(first, min(times, int(times * truth + reach)) + 1)

@@ -1,6 +1,6 @@
 """Cost of many runs of mechanisms, given a bound on their privacy curves.
 
-Which mechanisms they are, and where the bounds come from, does not belong here (seed_accounting, loss_laws).
+The mechanisms themselves and the source of the bounds do not belong here (seed_accounting, loss_laws).
 
 The privacy curve of two distributions P and Q is E_a(P || Q) = sum of max(P - a Q, 0), a function of a = e^epsilon. A
 pair of distributions whose curve is nowhere below that of a mechanism dominates it, and T-fold products of the pair
@@ -22,17 +22,17 @@ Reals: TypeAlias = NDArray[np.float64]
 
 # Relative rounding error of a float, times its amplification by the steps of a Fourier transform.
 _ROUNDING = 64 * 2.0**-53
-# Probability outside the window of a composed loss, on either side.
+# Probability outside the window of the composed loss, on each side.
 _LEFT_OUT = 1e-15
-# Longest window that is transformed; beyond it the Chernoff bound is returned.
+# Longest window that is transformed; for longer ones the Chernoff bound is returned.
 _LONGEST_WINDOW = 1 << 23
 # How far below the moment bound epsilon is searched, in units of 1 / order.
 _REACH_BELOW = 60.0
 # Above this the rounding error of a sum near -1 would matter.
 _MOST = 0.999
-# e to the power of this is still a float.
+# e to this power is representable as a float.
 _LARGEST_EXPONENT = 500.0
-# e to the power of minus this, times any weight that counts, is still a float.
+# e to minus this power, times any weight that matters, is representable as a float.
 _BLOCK_EXPONENT = 200.0
 
 
@@ -74,16 +74,16 @@ Runs: TypeAlias = Sequence[tuple[DominatingPair, int]]
 
 
 def connect_the_dots(step: float, forward: Reals, backward: Reals) -> DominatingPair:
-    """The pair whose curve is linear between bounds that are known at equally spaced epsilons.
+    """The pair whose curve interpolates linearly between bounds at equally spaced epsilons.
 
-    True curves are convex and non-increasing, so the convex hull of the bounds is a bound as well, and so do the line
-    segments between its corners. A change of slope by q at a corner a corresponds to an outcome with mass q under Q and
-    a q under P. For a < 1, E_a(P || Q) = 1 - a + a E_(1/a)(Q || P). The curve of two equal distributions, max(1 - a,
-    0), is kept separate throughout, so that differences from it are not lost in rounding.
+    True curves are convex and non-increasing, so the convex hull of the bounds is also a bound, and so are the line
+    segments between its corners. A change of slope by q at a corner a corresponds to an outcome with mass q under Q
+    and a q under P. For a < 1, E_a(P || Q) = 1 - a + a E_(1/a)(Q || P). The curve of two equal distributions, max(1 -
+    a, 0), is handled separately throughout, so that differences from it are not lost in rounding.
 
     Args:
-        step: distance of the epsilons.
-        forward: bounds on E_(e^epsilon)(P || Q) at epsilon = 0, step, 2 step ..., not increasing, shape (points,).
+        step: spacing of the epsilons.
+        forward: bounds on E_(e^epsilon)(P || Q) at epsilon = 0, step, 2 step ..., non-increasing, shape (points,).
         backward: the same on E_(e^epsilon)(Q || P).
 
     Source: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, Algorithm 1.
@@ -117,7 +117,7 @@ def composed_epsilon(pair: DominatingPair, *, times: int, delta: float) -> float
         delta: in (0, 1).
 
     Returns:
-        Epsilon, or infinity where the infinite losses alone exceed delta.
+        Epsilon, or infinity if the mass of infinite losses exceeds delta.
     """
     return epsilon_of_runs([(pair, times)], delta)
 
@@ -134,7 +134,7 @@ def epsilon_of_runs(runs: Runs, delta: float) -> float:
         delta: in (0, 1).
 
     Returns:
-        Epsilon, or infinity where the infinite losses alone exceed delta.
+        Epsilon, or infinity if the mass of infinite losses exceeds delta.
     """
     require_delta(delta)
     spare = delta + expm1(fsum(times * log1p(-pair.infinity_mass) for pair, times in runs))
@@ -154,7 +154,7 @@ def epsilon_of_runs(runs: Runs, delta: float) -> float:
     if composed is None:
         return ceiling
     losses, probabilities, error = composed
-    # The moment bound exceeds epsilon by a few 1 / order; losses further down would overflow.
+    # The moment bound exceeds epsilon by a few multiples of 1 / order; smaller losses would overflow.
     near = losses >= max(-step / 2, ceiling - _REACH_BELOW / order - step)
     log_scale = _log_moment(runs, order)
     found = _first_within(
@@ -183,14 +183,14 @@ def _first_within(
     lower = _decayed_sums(weights[::-1], decay)[::-1]
     peak = error * exp(_log_peak(order))
     exceeding = upper - lower + peak * np.exp(-order * losses) > target
-    first = int(np.count_nonzero(exceeding))  # the left side decreases, so all that exceed come first
+    first = int(np.count_nonzero(exceeding))  # the left side decreases, so it exceeds the target at first
     if first == len(losses):
         return inf
     if first == 0:
         return max(0.0, shift + float(losses[0]))
     # Between two losses the sum is upper - e^(epsilon - loss) lower; the charge is largest at the lower loss.
     excess = float(upper[first]) + peak * exp(-order * losses[first - 1]) - target
-    # Unless `lower` is larger, and so where it is 0 and only the charge exceeds the target, it is the loss itself.
+    # Unless `lower` is larger, epsilon is the loss itself; also if `lower` is 0 and only the charge exceeds the target.
     below = log(excess / lower[first]) if excess < lower[first] else 0.0
     return max(0.0, shift + float(losses[first]) + below)
 
@@ -210,7 +210,7 @@ def _chernoff(runs: Runs, delta: float) -> tuple[float, float]:
     def bound(order: float) -> float:
         return (_log_moment(runs, order) - log(delta) + _log_peak(order)) / order
 
-    # The bound is valid at any order; orders that are a few per cent off cost almost nothing.
+    # The bound is valid at any order; an order within a few per cent of the best costs almost nothing.
     orders = np.geomspace(1e-4, 1e6, 401)
     bounds = [bound(order) for order in orders]
     best = int(np.argmin(bounds))
@@ -227,7 +227,7 @@ def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | No
         variance += times * _mean(law, (losses - _mean(law, losses)) ** 2)
     deviation = max(step, sqrt(variance))
     reach = np.geomspace(1 / 64, 64, 49) * sqrt(-2 * log(_LEFT_OUT)) / deviation
-    # No sum lies beyond that of the extreme losses, which may be tighter than the moment bound.
+    # No sum exceeds that of the extreme losses, which may be tighter than the moment bound.
     above = min(
         sum(times * float(pair.losses[-1]) for pair, times in runs) * step,
         *((_log_moment(runs, order + u) - scale - log(_LEFT_OUT)) / u for u in reach),
@@ -243,7 +243,7 @@ def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | No
 
     log_size, angle, relative = np.zeros((3, length // 2 + 1))
     for (pair, times), law in zip(runs, tilted, strict=True):
-        # The transform of the tilted distribution minus 1, which preserves its small part.
+        # The transform of the tilted distribution minus 1: the difference preserves small values.
         moved = np.where(pair.losses == 0, 0.0, law)
         circle = np.zeros(length)
         np.add.at(circle, pair.losses % length, moved)
@@ -291,7 +291,7 @@ def _decayed_sums(values: Reals, decay: float) -> Reals:
 
 
 def _fast_length(least: int) -> int:
-    """The smallest length of at least a number without prime factors above 5, for which the transform is fast."""
+    """The smallest integer from a given one on without prime factors above 5, at which the transform is fast."""
     best = 1 << (least - 1).bit_length()
     five = 1
     while five < best:

@@ -1,7 +1,7 @@
 """Privacy losses as data: events that describe mechanisms, and guarantees that state their cost.
 
-Events are stored in the ledger and must be readable in ten years: kinds of events and their fields are only ever added,
-a new field always with a default. Composition does not belong here (accounting, seed_accounting).
+Events are stored in the ledger and must remain readable for ten years: kinds of events and fields are added but never
+removed, and a new field has a default. Composition does not belong here (accounting, seed_accounting).
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ VACUOUS_DELTA = 0.01
 """Above this delta a guarantee may fail for one person in a hundred, for any epsilon."""
 
 VACUOUS_EPSILON = 5.0
-"""Above this epsilon a guarantee is of no use: even odds on a person's presence may become 148 to 1."""
+"""Above this epsilon a guarantee is vacuous: even odds on a person's presence may become 148 to 1."""
 
 _LARGEST_EXPONENT = 700.0
 _FARTHEST_TAIL = Fraction(1 << 15)
@@ -34,7 +34,7 @@ class Guarantee:
     Attributes:
         epsilon: bound on the privacy loss, at least 0; infinite if there is no bound.
         delta: probability mass outside that bound, in [0, 1].
-        accountant: name of the theorem or accountant that gives the numbers.
+        accountant: name of the theorem or accountant from which the numbers follow.
     """
 
     epsilon: float
@@ -42,7 +42,7 @@ class Guarantee:
     accountant: str
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are no guarantee."""
+        """Refuse numbers that are not a guarantee."""
         if isnan(self.epsilon) or self.epsilon < 0:
             raise InvalidInput(f"the epsilon of a guarantee must be at least 0, got {self.epsilon}.")
         if not 0 <= self.delta <= 1:
@@ -50,7 +50,7 @@ class Guarantee:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether epsilon or delta is so large that any statement of the guarantee must call it vacuous."""
+        """Whether epsilon or delta is so large that every statement of the guarantee must call it vacuous."""
         return self.epsilon > VACUOUS_EPSILON or self.delta >= VACUOUS_DELTA
 
     @property
@@ -69,14 +69,14 @@ NOTHING = Guarantee(0.0, 0.0, "basic")
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismEvent:
-    """The fields of every event.
+    """The fields common to all events.
 
     Attributes:
         query: the query in words, such as `counts of age given sex`.
         part: the part of the data that was read, such as `structure` or `seeds`.
         outputs: number of released numbers (or choices, or candidates) that one record can influence.
-        sampling_rate: probability with which a record is in that part. Recorded, not used by the accountants of one
-            part: amplification is a property of the whole split (composition.joint_split).
+        sampling_rate: probability with which a record is in that part. It is recorded, but not used by the accountants
+            of one part: amplification is a property of the whole split (composition.joint_split).
     """
 
     mechanism: ClassVar[str]
@@ -87,7 +87,7 @@ class MechanismEvent:
     sampling_rate: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Refuse an event that cannot have happened."""
+        """Refuse an impossible event."""
         if self.outputs < 1:
             raise InvalidInput(
                 f"an event must have at least 1 output, got {self.outputs}; leave out what was not done."
@@ -97,17 +97,17 @@ class MechanismEvent:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """Epsilon of one output, or None if no finite epsilon holds at this event's delta."""
+        """Epsilon of one output; None if no finite epsilon holds at this event's delta."""
         return None
 
     @property
     def delta(self) -> Fraction:
-        """Delta of one output that goes with its epsilon."""
+        """Delta of one output, at its epsilon."""
         return Fraction(0)
 
     @property
     def rho(self) -> Fraction | None:
-        """Rho of zero-concentrated differential privacy of one output, up to its delta, or None if none holds."""
+        """Rho of zero-concentrated differential privacy of one output, up to its delta; None if none holds."""
         return None if self.epsilon is None else self.epsilon**2 / 2
 
     def to_record(self) -> Record:
@@ -134,7 +134,7 @@ class DiscreteLaplaceEvent(MechanismEvent):
     scale: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse noise that is none."""
+        """Refuse noise of no amount."""
         super().__post_init__()
         _require_noise(self.sensitivity, "scale", self.scale)
 
@@ -148,8 +148,8 @@ class DiscreteLaplaceEvent(MechanismEvent):
 class DiscreteGaussianEvent(MechanismEvent):
     """Integers released with discrete Gaussian noise, Pr[z] proportional to exp(-z^2 / (2 variance)).
 
-    One record changes at most `outputs` of the integers, each by at most `sensitivity`; the L2 sensitivity of all of
-    them together is sensitivity * sqrt(outputs).
+    One record changes at most `outputs` of the integers, each by at most `sensitivity`; their joint L2 sensitivity is
+    sensitivity * sqrt(outputs).
 
     Attributes:
         sensitivity: largest change of one integer.
@@ -162,7 +162,7 @@ class DiscreteGaussianEvent(MechanismEvent):
     variance: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse noise that is none."""
+        """Refuse noise of no amount."""
         super().__post_init__()
         _require_noise(self.sensitivity, "variance", self.variance)
 
@@ -202,13 +202,14 @@ class ExponentialEvent(MechanismEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class ConcentratedEvent(MechanismEvent):
-    """Mechanisms of zero-concentrated differential privacy (zCDP) whose number and amounts depend on earlier answers.
+    """zCDP (zero-concentrated) mechanisms whose number and amounts of noise depend on earlier answers.
 
-    Before each of them is run, its rho is known, and all of them together never exceed a rho fixed in advance. Then
-    they satisfy zCDP with that rho. Proof: let V(r) be the largest E[(P / Q)^(a - 1)] under P over all ways to continue
-    with r left. The next mechanism has some rho s <= r that earlier answers determine, and contributes a factor of at
-    most e^((a - 1) a s) whatever they are, so that V(r) <= max over s of e^((a - 1) a s) V(r - s); by induction over
-    the remaining mechanisms V(r) <= e^((a - 1) a r). This holds for every order a > 1, and for both directions.
+    The rho of each mechanism is known before it is run, and their sum never exceeds a rho fixed in advance. Together
+    they then satisfy zCDP with that rho. Proof: let V(r) be the largest E[(P / Q)^(a - 1)] under P over all
+    continuations with r left. The next mechanism has some rho s <= r that earlier answers determine, and contributes a
+    factor of at most e^((a - 1) a s) whatever they are, so that V(r) <= max over s of e^((a - 1) a s) V(r - s); by
+    induction over the remaining mechanisms V(r) <= e^((a - 1) a r). This holds for every order a > 1, and for both
+    directions.
 
     Source: Feldman, Zrnic 2021, Theorem 3.1 (a filter of Renyi divergence); Whitehouse, Ramdas, Rogers, Wu 2023.
 
@@ -233,7 +234,7 @@ class ConcentratedEvent(MechanismEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class ApproximateEvent(MechanismEvent):
-    """Outputs of a mechanism that is known only to be (epsilon, delta)-differentially private.
+    """Outputs of a mechanism known only to be (epsilon, delta)-differentially private.
 
     Attributes:
         epsilon_per_output: epsilon of one output.
@@ -246,7 +247,7 @@ class ApproximateEvent(MechanismEvent):
     delta_per_output: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are no guarantee."""
+        """Refuse numbers that are not a guarantee."""
         super().__post_init__()
         if self.epsilon_per_output < 0 or not 0 <= self.delta_per_output <= 1:
             raise InvalidInput(
@@ -269,18 +270,18 @@ class ApproximateEvent(MechanismEvent):
 class PrivacyTestEvent(MechanismEvent):
     """Candidates tested by Mechanism 1* with the randomized privacy test; `outputs` counts the candidates tested.
 
-    Each candidate is dropped with probability `drop_probability`; otherwise its seed is drawn among
-    max(rows, public_rows) places, of which those beyond the rows give no output, and it is released if it passes the
-    test. A candidate that is not released is an output too: candidates tested are charged, not candidates released.
+    Each candidate is dropped with probability `drop_probability`; otherwise its seed is drawn from max(rows,
+    public_rows) places, of which those beyond the rows yield no output, and it is released if it passes the test. A
+    candidate that is not released is an output too: candidates tested are charged, not candidates released.
 
     Attributes:
         k: number of plausible seeds that the test requires.
         gamma: base of the geometric buckets of the test.
         eps0: the noise on k is discrete Laplace of scale 1 / eps0, fresh for each candidate.
-        public_rows: number of places from which the seed is drawn if there are fewer rows. A public number.
+        public_rows: public number of places from which the seed is drawn if there are fewer rows.
         drop_probability: data-independent probability of dropping a candidate.
-        equal_probabilities: whether all plausible seeds of a candidate give it the same probability, as with a model
-            that copies a prefix of fixed length; the accounting then uses gamma = 1.
+        equal_probabilities: whether a candidate has the same probability given each of its plausible seeds, as for a
+            model that copies a prefix of fixed length; the accounting then uses gamma = 1.
     """
 
     mechanism: ClassVar[str] = "privacy_test"
@@ -293,7 +294,7 @@ class PrivacyTestEvent(MechanismEvent):
     equal_probabilities: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a test that Mechanism 1* does not define."""
+        """Refuse parameters for which Mechanism 1* is undefined."""
         super().__post_init__()
         _require_positive("k", self.k)
         _require_positive("eps0", self.eps0)
@@ -311,14 +312,14 @@ class PrivacyTestEvent(MechanismEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class SampledTestEvent(PrivacyTestEvent):
-    """Candidates tested by Mechanism 1* whose plausible seeds are counted among some of the rows.
+    """Candidates tested by Mechanism 1* whose plausible seeds are counted in a random sample of the rows.
 
-    Each row is scored with probability `check_probability`, independently of other rows and afresh for each candidate.
-    The seed itself counts only if it is among them. Of the seeds found, at most `max_plausible` are counted.
+    Each row is scored with probability `check_probability`, independently across rows and candidates. The seed itself
+    counts only if it is scored. Of the seeds found, at most `max_plausible` are counted.
 
     Attributes:
-        check_probability: probability with which a row is scored, in (0, 1). A public number.
-        max_plausible: largest number that is counted, at least k; 0 for no limit.
+        check_probability: public probability with which a row is scored, in (0, 1).
+        max_plausible: largest number of seeds to count, at least k; 0 for no limit.
     """
 
     mechanism: ClassVar[str] = "sampled_privacy_test"
@@ -337,15 +338,15 @@ class SampledTestEvent(PrivacyTestEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class StabilityHistogramEvent(MechanismEvent):
-    """Counts of a histogram's non-empty cells, released with discrete Laplace noise where they reach a threshold.
+    """Counts of a histogram's non-empty cells with discrete Laplace noise, released if they reach a threshold.
 
     One record is in `outputs` of the cells, one in each histogram. A cell with other records costs epsilon and no
-    delta. A cell with this record only costs delta and no epsilon: without the record the cell cannot be released, and
+    delta. A cell with only this record costs delta and no epsilon: without the record the cell cannot be released, and
     with it, the prefix is released with probability Pr[1 + noise >= threshold].
 
     Attributes:
         scale: scale of the noise, exact.
-        threshold: smallest noisy count that is released.
+        threshold: smallest noisy count to be released.
     """
 
     mechanism: ClassVar[str] = "stability_histogram"
@@ -366,14 +367,14 @@ class StabilityHistogramEvent(MechanismEvent):
 
     @property
     def delta(self) -> Fraction:
-        """Probability of releasing a cell with one record."""
+        """Probability of releasing a cell that has one record."""
         return discrete_laplace_tail(1 / self.scale, self.threshold - 1)
 
 
 def noisy_integers(
     noise: Literal["laplace", "gaussian"], amount: Fraction, *, query: str, part: str, outputs: int
 ) -> MechanismEvent:
-    """Integers with sensitivity 1 to one record, released with discrete noise.
+    """The event of integers of sensitivity 1, released with discrete noise.
 
     Args:
         noise: the kind of noise.
@@ -403,7 +404,7 @@ KINDS: dict[str, type[MechanismEvent]] = {
 
 
 def from_record(record: Mapping[str, Any]) -> MechanismEvent:
-    """Read an event back from the plain values of `MechanismEvent.to_record`.
+    """Read an event from the plain values of `MechanismEvent.to_record`.
 
     Args:
         record: `mechanism` and the fields of that kind of event.
@@ -431,7 +432,7 @@ def from_record(record: Mapping[str, Any]) -> MechanismEvent:
 
 
 def _read(value: object, *, exact: bool) -> Any:
-    """A field of an event: unchanged, or the exact number that its text denotes, of limited length."""
+    """Read a field of an event: unchanged, or as the exact number denoted by text of limited length."""
     if isinstance(value, int) and not exact:
         if abs(value) > _LARGEST_COUNT:
             raise ValueError(f"an integer of more than {len(str(_LARGEST_COUNT)) - 1} digits")
@@ -465,5 +466,5 @@ def _require_noise(sensitivity: int, name: str, amount: Fraction) -> None:
 
 
 def noise_in_words(noise: str) -> str:
-    """The kind of noise, and how it was drawn."""
+    """The kind of noise, and the method of drawing it."""
     return f"discrete {noise.capitalize()}, drawn exactly in integers"

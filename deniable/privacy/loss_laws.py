@@ -1,13 +1,13 @@
-"""Privacy loss distributions of one output of each kind of event, on a grid, and the cost of many outputs together.
+"""Privacy loss distributions of one output of each kind of event, on a grid, and the total cost of many outputs.
 
-A second derivation, with numpy alone, of what `accounting` computes with a library: verifying a claim requires neither
-the library nor trust in it. Summing losses does not belong here (dominating_pair).
+A second derivation, with numpy alone, of the costs that `accounting` computes with a library: verification requires
+neither the library nor trust in it. Summing losses does not belong here (dominating_pair).
 
 An outcome with loss l between two grid points l_0 < l_1, of probability p under P and q = p e^-l under Q, is divided
 between them so that both p and q are preserved. Its part of the curve, max(p - a q, 0), is convex in a and becomes the
-sum of two such parts that agree with it at e^l_0, at e^l_1 and beyond: nowhere smaller, so the pair on the grid
-dominates the original pair. (The same pair as by connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi
-2022; but no curve is subtracted from another.)
+sum of two such parts that agree with it at and beyond e^l_0 and e^l_1, and are nowhere smaller, so the pair on the
+grid dominates the original pair. (The pair equals that of "connect the dots", Doroshenko, Ghazi, Kamath, Kumar,
+Manurangsi 2022, but no curve is subtracted from another.)
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,13 @@ from deniable.privacy.loss import (
 )
 
 MOST_INTEGERS = 10_000
-"""Number of integers up to which losses are put on the grid one by one; above, other bounds are nearly as tight."""
+"""Largest number of integers whose losses are put on the grid individually; beyond it, other bounds are nearly as
+tight."""
 
 # Privacy losses are put on a grid with this many steps per typical loss of an event.
 _STEPS_PER_LOSS = 100
 _LONGEST_GRID = 1 << 21
-# Beyond this many standard deviations the mass of a discrete Gaussian is below 1e-30, which is charged for it.
+# Beyond this many standard deviations the mass of a discrete Gaussian is below 1e-30, which is charged.
 _GAUSSIAN_REACH = 12
 _GAUSSIAN_TAIL = 1e-30
 _MOST_PLACES = 1 << 25
@@ -41,7 +42,7 @@ _REMEMBERED = 256
 
 
 def pld_by_hand(events: Sequence[MechanismEvent], delta: float) -> float:
-    """Epsilon of all outputs of some events together at a total delta; infinite if none is certified.
+    """Total epsilon of all outputs of some events at a total delta; infinite if none is certified.
 
     Args:
         events: events on the same rows, without candidates tested.
@@ -50,7 +51,7 @@ def pld_by_hand(events: Sequence[MechanismEvent], delta: float) -> float:
     if without_law(events):
         return inf
     step = grid_step(events)
-    # Part and query make no difference; equal noise is composed together.
+    # Part and query are irrelevant; equal noise is composed together.
     outputs: dict[MechanismEvent, int] = {}
     for event in events:
         kind = replace(event, query="", part="", outputs=1)
@@ -59,7 +60,7 @@ def pld_by_hand(events: Sequence[MechanismEvent], delta: float) -> float:
 
 
 def without_law(events: Sequence[MechanismEvent]) -> bool:
-    """Whether losses cannot be put on a grid: the noise has too many integers, or only zCDP is known of an event."""
+    """Whether losses cannot be put on a grid: the noise spans too many integers, or only zCDP is known."""
     return any(
         isinstance(event, ConcentratedEvent)
         or (isinstance(event, DiscreteGaussianEvent) and event.variance > MOST_INTEGERS**2)
@@ -83,7 +84,7 @@ def loss_law(event: MechanismEvent, step: float) -> DominatingPair:
         step: step of the grid of losses.
 
     Raises:
-        InvalidInput: a single output of such an event has no known loss.
+        InvalidInput: the privacy loss of one output of such an event is unknown.
     """
     if isinstance(event, DiscreteLaplaceEvent):
         return _on_grid(step, *_discrete_laplace(event))
@@ -149,8 +150,8 @@ def _discrete_gaussian(event: DiscreteGaussianEvent) -> tuple[Reals, Reals]:
 def _bounded_range(epsilon: float, step: float) -> DominatingPair:
     """The worst case of epsilon-bounded-range mechanisms, which adaptive choices may attain.
 
-    Outcomes with loss t have P-probability (e^epsilon - e^t) / (e^epsilon - 1), others have loss t - epsilon; the worst
-    t at each point of the curve is half way from there to epsilon.
+    Outcomes with loss t have P-probability (e^epsilon - e^t) / (e^epsilon - 1), others have loss t - epsilon; the
+    worst t at each point of the curve is half way between the point and epsilon.
     """
     grid = np.arange(ceil(epsilon / step) + 1) * step
     inside = np.minimum(grid, epsilon)

@@ -1,9 +1,9 @@
-"""Rounding of costs for display and for charges: up where budget is spent, down where it is left.
+"""Rounding of costs for display and for charges: spent budget is rounded up, remaining budget down.
 
 Costs are displayed with four digits. A float is first rounded to the nearest number with twelve digits, so that 0.1 is
-displayed as 0.1: a displayed cost may be below the float by half a unit of its twelfth digit, and no more. A charge has
-twelve digits, rounded up from all digits of the float (`claimed`): a ledger entry never states less than was spent.
-Sums of charges are exact, or rounded up (deniable.ledger.budget). Typesetting of numbers does not belong here
+displayed as 0.1: a displayed cost is below the float by at most half a unit of its twelfth digit. A charge has twelve
+digits, rounded up from all digits of the float (`claimed`): a ledger entry never states less than was spent. Sums of
+charges are exact, or rounded up (deniable.ledger.budget). Typesetting of numbers does not belong here
 (reports.figures.numbers).
 """
 
@@ -20,12 +20,12 @@ _OF_A_FLOAT = Context(prec=12, rounding=ROUND_HALF_EVEN)
 
 
 def rounded_up(value: Fraction | float) -> str:
-    """A cost that is spent or requested, with four digits, never less than its first twelve digits."""
+    """A spent or requested cost, with four digits, never less than its first twelve digits."""
     return _written(value, ROUND_CEILING)
 
 
 def rounded_down(value: Fraction | float) -> str:
-    """A budget that is left, with four digits, never more than its first twelve digits."""
+    """A remaining budget, with four digits, never more than its first twelve digits."""
     return _written(value, ROUND_FLOOR)
 
 
@@ -40,7 +40,7 @@ def digits_up(value: Fraction | float) -> Decimal:
 
 
 def claimed(value: float) -> Fraction:
-    """A cost as charged: its decimal literal or, if that has more digits, slightly more."""
+    """A cost as charged: its decimal literal, rounded up if that has more than twelve digits."""
     return Fraction(_CLAIMED.create_decimal(repr(float(value))))
 
 

@@ -1,7 +1,7 @@
-"""The cost of the steps of a release, individually and in total: one derivation for stating and for verifying it.
+"""The cost of a release's steps, individually and in total; used both to state and to verify it.
 
-The events of a step, and their cost, do not belong here (accounting, seed_accounting), nor does the sum of charges to a
-ledger (budget).
+The events of a step and their cost (accounting, seed_accounting), and the sum of charges to a ledger (budget), do not
+belong here.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,13 +25,13 @@ EXACT_COUNTS = ApproximateEvent(
     epsilon_per_output=Fraction(0),
     delta_per_output=Fraction(1),
 )
-"""Privacy test 1, which has no differential privacy."""
+"""The mechanism of privacy test 1, which is not differentially private."""
 
 SHARED = "shared"
-"""The part of a split in which all steps read the same records."""
+"""The name of the part if all steps read the same records."""
 
 _FINENESS = 1.001
-# A part's delta is a decimal number with this many digits, so that all machines arrive at the same one.
+# A part's delta is rounded to this many decimal digits, so that all machines obtain the same value.
 _DIGITS = 9
 
 
@@ -44,10 +44,9 @@ class StepCost:
         part: the part that it reads; `shared` if all steps read the same records.
         probability: probability with which a record is in that part.
         events: the mechanism events.
-        guarantee: their cost; None for privacy test 1, which has no differential privacy.
-        record: cost of the record of one attempt, by the exact form of Theorem 1; only if candidates are tested by
-            privacy test 2.
-        record_t: the t of Theorem 1, in versions that did not use its exact form.
+        guarantee: their cost; None for privacy test 1, which is not differentially private.
+        record: cost of one attempt for its own record, by the exact form of Theorem 1; only for privacy test 2.
+        record_t: the t of Theorem 1, in versions that did not use the exact form.
     """
 
     step: str
@@ -60,16 +59,16 @@ class StepCost:
 
     @property
     def charged(self) -> Guarantee:
-        """The charge to a ledger: without a guarantee, the one that any mechanism has, epsilon 0 at delta 1."""
+        """The charge to a ledger; without a guarantee, the trivial one: epsilon 0 at delta 1."""
         return self.guarantee or Guarantee(0.0, 1.0, "trivial")
 
 
 def part_delta(whole: Fraction, read: Fraction) -> Fraction:
-    """The delta of a step for the records that it reads, given a delta for the whole release.
+    """Delta of a step for the records that it reads, given delta of the whole release.
 
     A joint split has delta = eta * (largest delta of a part), where eta is the probability that a record is read at all
-    (`joint_split`); the deltas of steps on the same part are summed. So each part may spend whole / eta. It is rounded
-    down, so that the resulting delta is at most the given one, in floating point too.
+    (`joint_split`); the deltas of steps on the same part are summed. Each part may therefore spend whole / eta,
+    rounded down so that the resulting delta is at most the given one, even in floating point.
 
     Args:
         whole: delta of the whole release, in [0, 1).
@@ -101,7 +100,7 @@ def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarant
 
     Args:
         steps: steps that have a guarantee.
-        accountant: composes the noise of steps that read the same records.
+        accountant: composes the noise of steps on the same records.
     """
     composed = [(those[0].probability, _same_records(those, accountant)) for those in _by_part(steps)]
     whole = joint_split(composed)
@@ -110,26 +109,27 @@ def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarant
 
 
 def added_up(steps: Sequence[StepCost]) -> Guarantee:
-    """Total cost of steps by basic composition of those that read the same records, as in a ledger."""
+    """Total cost of steps, by basic composition of steps on the same records, as in a ledger."""
     return joint_split(
         [(those[0].probability, sequential([step.charged for step in those])) for those in _by_part(steps)]
     )
 
 
 def _by_part(steps: Sequence[StepCost]) -> list[tuple[StepCost, ...]]:
-    """The steps that read each part, the parts by name."""
+    """The steps that read each part, by the part's name."""
     by_part = groupby(sorted(steps, key=attrgetter("part")), key=attrgetter("part"))
     return [tuple(those) for _, those in by_part]
 
 
 def _same_records(steps: Sequence[StepCost], accountant: Accountant) -> Guarantee:
-    """Total cost of steps on the same records: their sum, or less if their noise is composed together."""
+    """Total cost of steps on the same records: the sum of their costs, or less if their noise is composed together."""
     guarantees = [step.guarantee for step in steps if step.guarantee is not None]
     if len(steps) == 1:
         return guarantees[0]
     noisy = [step for step in steps if not any(isinstance(event, PrivacyTestEvent) for event in step.events)]
     spent = [step.guarantee for step in noisy if step.guarantee is not None]
-    # Noise scaled to a sensitivity known later is composed as on the finest grid; a thousandth covers the difference.
+    # Noise scaled to a sensitivity known later is composed as if on the finest grid; a thousandth covers the
+    # difference.
     together = accountant([event for step in noisy for event in step.events], sum(each.delta for each in spent))
     together = replace(together, epsilon=together.epsilon * _FINENESS)
     rest = [step.guarantee for step in steps if step not in noisy and step.guarantee is not None]

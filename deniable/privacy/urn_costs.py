@@ -1,18 +1,18 @@
 """The cost of draws from urns: a draw with weights b n_j + a_j, where n_j counts records, costs ln(1 + b / a).
 
 Prior weights a are integers, rounded up so that the cost never exceeds the budget, and costs are rational upper bounds
-of logarithms: what is charged and recorded is exact arithmetic on integers. Draws are made by models.urns.
+on logarithms: charges and records follow from exact integer arithmetic. Draws are made by models.urns.
 
 Theorem. Draw r values from an urn with weights b n_j + a_j, j = 1..C, and after each draw add b to the weight of the
 drawn value (a Polya urn; r = 1 is a single draw). For tables that differ by one record, added or removed, the
-probabilities of any r values differ at most by the factor 1 + r b / a, where a is the smallest a_j.
+probabilities of any r values differ by at most the factor 1 + r b / a, where a is the smallest a_j.
 
-Proof. Let S be the sum of the weights, and add a record with value j. The probability of values among which j occurs s
-times is a product of s factors (b (n_j + u) + a_j), u = 0..s-1, of factors of the other values, which do not change,
-and of 1 / (S + b u), u = 0..r-1. With the record, the first product grows by the factor (b (n_j + s) + a_j) /
-(b n_j + a_j), at most 1 + s b / a_j at n_j = 0, and the second changes by the factor S / (S + r b), which is between
-1 / (1 + r b / a) and 1. So the ratio is at most 1 + r b / a_j <= 1 + r b / a, and at least 1 / (1 + r b / a). It is
-approached as n_j = 0 and S grows, so the factor is tight.
+Proof. Let S be the sum of the weights, and add a record with value j. The probability of r values, of which s equal j,
+is the product of s factors (b (n_j + u) + a_j), u = 0..s-1, of factors of the other values, which do not change, and
+of 1 / (S + b u), u = 0..r-1. With the record, the first product grows by the factor (b (n_j + s) + a_j) / (b n_j +
+a_j), at most 1 + s b / a_j at n_j = 0, and the second changes by the factor S / (S + r b), which is between 1 / (1 + r
+b / a) and 1. So the ratio is at most 1 + r b / a_j <= 1 + r b / a, and at least 1 / (1 + r b / a). The upper bound is
+approached for n_j = 0 as S grows, so the factor is tight.
 
 Source: McClure, Reiter 2012; Park, Ghosh, Shankar 2013 (r = 1); the case r > 1 is derived here.
 """
@@ -24,10 +24,10 @@ from functools import lru_cache
 from deniable.foundation.errors import InvalidInput
 
 UNIT = 1 << 20
-"""b, the weight of one counted record: prior weights are multiples of 1 / 2^20 records."""
+"""b, the weight of one counted record; prior weights are multiples of 1 / 2^20 records."""
 
 LARGEST_MASS = 1 << 62
-"""Largest sum of the weights of an urn: draws are made with integers of 64 bits, and a larger sum would wrap around."""
+"""Largest sum of an urn's weights: draws use 64-bit integers, and a larger sum would overflow."""
 
 _MOST_RECORDS = 10**10
 _REMEMBERED = 4096
@@ -44,7 +44,7 @@ def urn_epsilon(prior: int, draws: int = 1) -> Fraction:
 
     Args:
         prior: smallest prior weight of a value, in units of 1 / b records, at least 1.
-        draws: number of draws r that one urn serves, each of which adds b to the weight of the drawn value.
+        draws: number of draws r from the urn, each of which adds b to the weight of the drawn value.
 
     Raises:
         InvalidInput: an argument is below 1.
@@ -64,7 +64,7 @@ def prior_for(epsilon: Fraction, draws: int = 1) -> int:
 
     Args:
         epsilon: the budget, above 0.
-        draws: number of draws r that one urn serves.
+        draws: number of draws r from the urn.
 
     Raises:
         InvalidInput: epsilon is not above 0, or so small that no prior weight below 2^60 suffices.
@@ -85,18 +85,18 @@ def prior_for(epsilon: Fraction, draws: int = 1) -> int:
 
 
 def require_mass(prior: int, values: int, draws: int) -> None:
-    """Refuse an urn whose weights might not fit into 64 bits, for any number of records that can be counted.
+    """Refuse an urn whose weights might overflow 64 bits for some countable number of records.
 
-    A sum that wrapped around could be small: then records would be drawn as they are, at the cost of a large prior.
-    Only public numbers decide.
+    A sum that overflowed could be small: actual records would then be drawn at the cost of a large prior. The decision
+    depends on public numbers only.
 
     Args:
         prior: prior weight of each value, in units of 1 / b records.
         values: number of values.
-        draws: number of draws that the urn serves.
+        draws: number of draws from the urn.
 
     Raises:
-        InvalidInput: they might not.
+        InvalidInput: they might overflow.
     """
     if prior * values + UNIT * (_MOST_RECORDS + draws) > LARGEST_MASS:
         raise InvalidInput(

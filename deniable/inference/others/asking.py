@@ -1,4 +1,4 @@
-"""What a release that publishes no noisy tables answers: counts or shares, each with an interval, or a refusal."""
+"""The questions that a release without noisy tables answers: counts or shares, each with an interval, or a refusal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ POPULATION = "the population that the rows were sampled from"
 
 
 class OtherRelease:
-    """A release whose law of records answers some questions; those that it does not answer are refused."""
+    """A release whose records' law answers some questions; all others are refused."""
 
     kind = "release"
     answers = "nothing"
@@ -26,19 +26,19 @@ class OtherRelease:
         raise self.refusal("shares")
 
     def refusal(self, what: str) -> Refused:
-        """Why a question has no answer."""
+        """The refusal of a question."""
         return Refused(f"{self.kind} answers {self.answers}, not {what}; ask for what it answers.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """An estimate and its interval, before it is worded.
+    """An estimate with its interval, before it becomes an answer.
 
     Attributes:
         estimate: the estimate.
         interval: its interval.
         noise: variance of the estimate given the rows.
-        sampling: variance of sampling in it.
+        sampling: its sampling variance.
     """
 
     estimate: float
@@ -50,15 +50,15 @@ class Found:
 def answered(
     question: str, kind: str, found: Found, asked: Asked, condition: str, sources: Mapping[tuple[str, ...], float]
 ) -> Answer:
-    """An answer of the grade measured: its interval follows from a published law alone.
+    """An answer of grade `measured`: its interval follows from a published law alone.
 
     Args:
         question: the question, in words.
         kind: `count` or `share`.
         found: the estimate.
         asked: level and estimand.
-        condition: under which condition the interval covers.
-        sources: what it comes from.
+        condition: the condition under which the interval covers.
+        sources: the tables that it is computed from.
     """
     return Answer(
         question=question,
@@ -80,7 +80,7 @@ def require_sample(asked: Asked) -> None:
     """Refuse the population as the estimand unless its rows are stated to be a simple random sample.
 
     Raises:
-        Refused: they are not.
+        Refused: they are not so stated.
     """
     if asked.estimand == "population" and asked.sampling != "simple random":
         raise Refused(
@@ -92,6 +92,6 @@ def require_sample(asked: Asked) -> None:
 
 
 def told(what: str, asked: Asked) -> str:
-    """The condition under which an interval of the law of draws covers."""
+    """The condition under which an interval based on the law of draws covers."""
     more = "; you state that the rows are a simple random sample" if asked.estimand == "population" else ""
     return f"The interval rests on the published law of {what}, and on no model or prior{more}."

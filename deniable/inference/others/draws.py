@@ -1,14 +1,14 @@
-"""The share of some categories among the rows of an urn, from records that were drawn from it: exact intervals.
+"""Exact intervals for the share of some categories among the rows of an urn, from records drawn from it.
 
-A record drawn from an urn with x of n rows in some categories, and prior weights a and b of these and of the others,
-is of these with probability (x + a) / (n + a + b), and then adds 1 to their weight: the number S of such records among
-m is beta-binomial (Polya). Several urns of the same rows give independent numbers. S increases with x, in law, so that
-the interval of all x for which neither tail of the observed S is below (1 - level) / 2 covers x with at least the
-level (Clopper, Pearson 1934). No prior of x is used. The share p of a population, of which the rows are a sample, has
-the interval that follows in the same way from the law of S given p: x is then binomial.
+Let an urn have x of n rows in the categories, and prior weights a for these and b for the others. A record drawn from
+it is in the categories with probability (x + a) / (n + a + b), and then adds 1 to their weight: the number S of such
+records among m is beta-binomial (Polya). Several urns with the same rows give independent numbers. S is stochastically
+increasing in x, so the interval of all x for which neither tail of the observed S is below (1 - level) / 2 covers x
+with at least the level (Clopper, Pearson 1934). No prior on x is used. The interval for the share p in a population of
+which the rows are a sample follows in the same way from the law of S given p: x is then binomial.
 
-Where n itself is known within bounds alone, the interval of the rows is one that holds for all n within them. That of
-the population is the union over some n; between these its ends move by little.
+If n is known only within bounds, the interval for the rows holds for all n within them. The interval for the
+population is the union over some n; between these its ends move little.
 """
 
 from collections.abc import Callable
@@ -33,15 +33,15 @@ _POINTS_OF_ROWS = 12
 
 @dataclass(frozen=True)
 class UrnDraws:
-    """Records from urns of the same rows.
+    """Records drawn from urns with the same rows.
 
     Attributes:
-        drawn: records of the categories, from all urns together.
-        trials: records from one urn.
+        drawn: number of records in the categories, from all urns.
+        trials: number of records from each urn.
         urns: number of urns.
         inside: prior weight of the categories, above 0.
         outside: prior weight of the others, above 0.
-        rows: number of rows in an urn, n, as bounds; the same number twice if it is known.
+        rows: bounds on the number of rows in an urn, n; equal if n is known.
     """
 
     drawn: int
@@ -52,11 +52,11 @@ class UrnDraws:
     rows: tuple[int, int]
 
     def share(self, level: float, *, of_population: bool = False) -> Found:
-        """The share of the categories among the rows, or in the population of which these are a sample.
+        """The share of the categories among the rows, or in the population of which the rows are a sample.
 
         Args:
-            level: the probability with which the interval covers.
-            of_population: whether the population is meant.
+            level: confidence level.
+            of_population: whether the estimand is the population.
 
         Raises:
             Refused: there are no rows, or too many to invert their law.
@@ -72,7 +72,7 @@ class UrnDraws:
             ends = [_OfRows(self, rows).of_population(level) for rows in points]
             interval = Interval(min(end.low for end in ends), max(end.high for end in ends))
         else:
-            # Both ends, as numbers of rows, rise with n: between two points they are within those of the points.
+            # Both ends, as numbers of rows, increase with n: between two values of n they lie between theirs.
             numbers = [_OfRows(self, rows).of_rows(level) for rows in points]
             later = [*points[1:], points[-1]]
             lows = [number.low / rows for number, rows in zip(numbers, later, strict=True)]
@@ -100,7 +100,7 @@ class _OfRows:
 
     @cached_property
     def _logs(self) -> tuple[Floats, Floats, Floats]:
-        """Logarithms of rising weights of both sides, and of binomial coefficients."""
+        """Logarithms of the rising factorials of both weights, and of binomial coefficients."""
         own, m = self._draws, self._draws.trials
         inside, outside = (
             np.array([lgamma(j + weight) for j in range(self._rows + m + 1)]) for weight in (own.inside, own.outside)
@@ -109,7 +109,7 @@ class _OfRows:
         return inside, outside, factorials[m] - factorials - factorials[::-1]
 
     def tails(self, x: int) -> tuple[float, float]:
-        """Probabilities of at most, and of at least, as many records as were drawn, given x of the rows."""
+        """Lower and upper tail probabilities of the observed number of records, given x."""
         own, m = self._draws, self._draws.trials
         inside, outside, ways = self._logs
         numbers = np.arange(m + 1)
@@ -120,19 +120,19 @@ class _OfRows:
         total = law
         if own.urns > 1:
             size = own.urns * m + 1
-            # Rounding of the transform is below the tails that matter.
+            # The rounding error of the transform is below the tails that matter.
             total = np.maximum(np.fft.irfft(np.fft.rfft(law, 2 * size) ** own.urns, 2 * size)[:size], 0.0)
         return float(total[: own.drawn + 1].sum()), float(total[own.drawn :].sum())
 
     def of_rows(self, level: float) -> Interval:
-        """The interval of the number of rows in the categories."""
+        """The interval for the number of rows in the categories."""
         least = (1 - level) / 2
         low = _first(self._rows, lambda x: self.tails(x)[1] > least)
         high = _first(self._rows, lambda x: self.tails(x)[0] <= least) - 1
         return Interval(float(low), float(max(high, low)))
 
     def of_population(self, level: float) -> Interval:
-        """The interval of the share in the population; tails between points are taken as those that are larger."""
+        """The interval for the share in the population; between grid points, the larger tail is used."""
         least = (1 - level) / 2
         rows = self._rows
         begin = max(0, _first(rows, lambda x: self.tails(x)[1] > _SURE) - 1)
@@ -140,7 +140,7 @@ class _OfRows:
         points = np.unique(np.linspace(begin, end, min(_MOST_POINTS, end - begin + 1)).round().astype(int))
         below, above = (np.array(each) for each in zip(*(self.tails(int(x)) for x in points), strict=True))
         x = np.arange(rows + 1)
-        # At least as many records become likelier with x: between two points, the tail of the next one bounds it.
+        # The upper tail increases with x: between two points, the tail at the next one bounds it.
         place = np.searchsorted(points, x)
         upper = np.where(x > end, 1.0, above[np.minimum(place, len(points) - 1)])
         place = np.searchsorted(points, x, side="right") - 1
@@ -163,7 +163,7 @@ class _OfRows:
 
 
 def _first(most: int, holds: Callable[[int], bool]) -> int:
-    """The smallest number from 0 to most for which what becomes true with it is true; most + 1 if there is none."""
+    """The smallest integer from 0 to most that satisfies a monotone predicate; most + 1 if none does."""
     low, high = 0, most + 1
     while low < high:
         middle = (low + high) // 2
@@ -172,7 +172,7 @@ def _first(most: int, holds: Callable[[int], bool]) -> int:
 
 
 def _edge(holds: Callable[[float], bool]) -> float:
-    """Where, from 0 to 1, what becomes true does."""
+    """The point in [0, 1] where a monotone predicate becomes true."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -181,7 +181,7 @@ def _edge(holds: Callable[[float], bool]) -> float:
 
 
 def binomial_bounds(number: int, probability: float, miss: float) -> tuple[int, int]:
-    """Bounds on how many of some rows are in a part of a split, which miss with at most a probability (Hoeffding)."""
+    """Bounds on the number of rows in a part of a split, with a bounded error probability (Hoeffding)."""
     if probability >= 1:
         return number, number
     reach = sqrt(number * np.log(2 / miss) / 2)

@@ -1,7 +1,7 @@
 """Shares of origins among the workers of a destination, from released commuting flows (origin_destination).
 
-Only for pure privacy, whose prior weights are public. The number of workers that were counted follows from noisy
-totals, or from public ones and the probability with which a worker was counted.
+Only for pure differential privacy, whose prior weights are public. The number of counted workers follows from noisy
+totals, or from public totals and the probability with which a worker was counted.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ _PART_OF_TOTALS = 0.2
 
 
 class FlowsInference(OtherRelease):
-    """Shares of origins given a destination.
+    """Shares of origins, given a destination.
 
     Args:
         domain: the public domain, of a destination and an origin.
         codes: the released records, shape (records, 2).
         places: column numbers of destination and origin.
-        areas: the area of each origin, by which origins were drawn.
-        prior: for each destination, the prior weight of an area; 0 if nothing was drawn.
-        added: for each area, public workers who were counted for every destination as if they came from there.
-        workers: for each destination, the number of workers, public or with noise.
+        areas: the area of each origin; origins were drawn by area.
+        prior: for each destination, the prior weight of an area; 0 if no records were drawn.
+        added: for each area, the number of public workers added to the counts of every destination.
+        workers: for each destination, the number of workers, public or noisy.
         scale: scale of the noise of these numbers; None if they are public.
-        kept: probability with which a worker is among those counted.
-        labels: what values stand for.
+        kept: probability with which a worker was counted.
+        labels: labels of values.
     """
 
     kind = "a release of commuting flows"
@@ -98,7 +98,7 @@ class FlowsInference(OtherRelease):
         return answered(question, "share", found, asked, told("the draws of the destination", asked), {("flows",): 1.0})
 
     def _rows(self, place: int, miss: float) -> tuple[int, int]:
-        """Bounds on the number of workers of a destination that were counted."""
+        """Bounds on the number of counted workers of a destination."""
         number = self._workers[place]
         if self._scale is None:
             return binomial_bounds(number, self._kept, miss)

@@ -1,8 +1,9 @@
-"""Counts of the first attributes of records, from the histogram that seeds were drawn from (histogram_seeds).
+"""Counts of the first attributes of records, from the histogram from which seeds were drawn (histogram_seeds).
 
-Every prefix that occurs was counted with discrete Laplace noise, and was kept if its noisy count reached the threshold.
-With probability of at least 1 - k Pr[|Z| > r], the noise of k prefixes is at most r, whichever are kept. Then a kept
-prefix has its noisy count plus or minus r, at least 1, and one that is not there has at most threshold - 1 + r.
+Every prefix that occurs was counted with discrete Laplace noise, and kept if its noisy count reached the threshold.
+With probability at least 1 - k Pr[|Z| > r], the noise of k prefixes is at most r, whichever are kept. Then the count
+of a kept prefix is within r of its noisy count and at least 1, and that of a missing prefix is at most threshold - 1 +
+r.
 """
 
 from math import ceil, exp, log
@@ -26,11 +27,11 @@ class PrefixInference(OtherRelease):
     Args:
         domain: the public domain.
         columns: column numbers of a prefix's attributes.
-        cells: codes of the prefixes that were kept, shape (v, L).
+        cells: codes of the kept prefixes, shape (v, L).
         counts: their noisy counts.
         scale: scale of the noise.
         threshold: smallest noisy count that was kept.
-        labels: what values stand for.
+        labels: labels of values.
     """
 
     kind = "a release whose seeds come from a histogram"
@@ -89,7 +90,7 @@ class PrefixInference(OtherRelease):
 
 
 def reach_of(scale: float, miss: float) -> int:
-    """The smallest r that discrete Laplace noise exceeds, on either side, with at most a probability.
+    """The smallest r that discrete Laplace noise exceeds in absolute value with at most a given probability.
 
     Pr[|Z| > r] = 2 p^(r + 1) / (1 + p) with p = exp(-1 / scale).
     """

@@ -1,8 +1,8 @@
-"""Shares of answers in a survey, from randomized responses: exact intervals (Clopper and Pearson 1934), mapped.
+"""Shares of answers in a survey, from randomized responses, with transformed Clopper-Pearson intervals.
 
-Each response supports a set of values with probability p if the answer is one of them, and q if not; the number of such
-responses is binomial if respondents are a random sample of a population. The interval covers both the sampling of
-respondents and the randomization; of respondents themselves it covers too, because it is wider.
+Each response supports a set of values with probability p if the answer is one of them, and q if not; the number of
+such responses is binomial if respondents are a random sample of a population. The interval accounts for the sampling
+of respondents and the randomization; for the respondents themselves it is conservative.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ class SurveyInference(OtherRelease):
         if design.kind == "oue" and size > 1:
             raise Refused("responses to this question say something of one value at a time; ask for one.")
         held, other = (float(each) for each in design.support)
-        # A response is one of several values if it is the answer, or one of the others of them.
+        # A response falls in a set of values if it is the answer, or another value of the set.
         p, q = held + (size - 1) * other, size * other
         number = int(sum(count for count, inside in zip(self._counts[place], own, strict=True) if inside))
         n = self._respondents
@@ -90,7 +90,7 @@ class SurveyInference(OtherRelease):
 
 
 def binomial_interval(number: int, trials: int, miss: float) -> tuple[float, float]:
-    """The exact interval of a binomial probability, which misses with at most a probability.
+    """The exact interval for a binomial probability, with a bounded error probability.
 
     Source: Clopper, Pearson 1934; the tails are summed, and inverted by bisection.
     """

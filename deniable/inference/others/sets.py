@@ -21,13 +21,13 @@ class ReleasedSetsInference(OtherRelease):
 
     Args:
         domain: the public domain.
-        counts: the number of records of each cell, in all sets together, shape of the domain.
-        trials: records from one urn.
+        counts: the number of records of each cell in all sets together, in the shape of the domain.
+        trials: number of records from each urn.
         urns: number of urns.
         prior: prior weight of a cell.
         people: number of people in the table; None if it is not public.
-        kept: probability with which a person is among those counted.
-        labels: what values stand for.
+        kept: probability with which a person was counted.
+        labels: labels of values.
     """
 
     kind = "a release of synthetic sets"
