@@ -1,27 +1,26 @@
-"""The mechanism that answers: noisy counts of the values that occur, and of a public grid of numbers.
+"""The mechanism of discovery: noisy counts of the values that occur, and of a public grid of numbers.
 
-**Claim.** Let each record have at most one value in each of the columns requested, and let tables be neighbouring if
-one is the other with a record added or removed. For a column of categories, let h(v) be the number of records with
-value v; the set of all (v, h(v) + Z_v) with h(v) > 0 and h(v) + Z_v >= tau is released, for independent discrete
-Laplace noise of scale 1 / epsilon_c. For a column of numbers, the counts of all buckets of a grid that depends on no
-data are released, each with independent noise of scale 4 / (3 epsilon_c), and so are the counts of the numbers by
-their decimals, with noise of scale 4 / epsilon_c. Then all answers together are (epsilon, delta)-differentially
-private, with epsilon = m epsilon_c for m columns, and delta = k p for k columns of categories and p = Pr[1 + Z >= tau].
+***Claim.** Let each record have at most one value in each requested column, and let tables be neighbouring if one is
+the other with a record added or removed. For a column of categories, let h(v) be the number of records with value v;
+the set of all (v, h(v) + Z_v) with h(v) > 0 and h(v) + Z_v >= tau is released, for independent discrete Laplace noise
+of scale 1 / epsilon_c. For a column of numbers, the counts of all buckets of a data-independent grid are released,
+each with independent noise of scale 4 / (3 epsilon_c), and so are the counts of the numbers by their decimals, with
+noise of scale 4 / epsilon_c. Then all answers together are (epsilon, delta)-differentially private, with epsilon = m
+epsilon_c for m columns, and delta = k p for k columns of categories and p = Pr[1 + Z >= tau].
 
 **Derivation.** Values of categories: Theorem B of deniable.samplers.histogram_seeds.noisy_histogram, with the value in
-the place of the prefix. It does not need that the values that are possible are known or finite: a value that no record
-has is released with probability 0, and a record that alone has its value is seen with probability at most p. Whether a
-text counts as a value at all, such as a code for missing, is decided for each record alone, so that such records are
-merely not in the histogram. Grid: a record is in one bucket, so that the vector of counts changes by 1 in one place;
-discrete Laplace noise of scale s then costs 1 / s (Ghosh, Roughgarden, Sundararajan 2009), and every bucket is
-released, empty or not, so that no delta is needed: 3/4 epsilon_c for the range, 1/4 epsilon_c for the decimals. The
-answers have independent noise, so that costs are summed over columns (basic composition). A record without a value in
-a column changes nothing of that column's answer.
+place of the prefix. The set of possible values need not be known or finite: a value that no record has is released
+with probability 0, and a value that only one record has with probability at most p. Whether a text counts as a value
+or, say, as a code for missing, is decided for each record alone, so that such records are simply not in the histogram.
+Grid: a record is in one bucket, so that one of the counts changes by 1; discrete Laplace noise of scale s then costs 1
+/ s (Ghosh, Roughgarden, Sundararajan 2009), and every bucket is released, empty or not, so no delta is needed: 3/4
+epsilon_c for the range, 1/4 epsilon_c for the decimals. The answers have independent noise, so costs are summed over
+columns (basic composition). A record without a value in a column does not affect that column's answer.
 
-Noise is assigned to values in the order of their bytes, and to all buckets, so that what is released does not depend on
-the order of the records. Everything else, proposals, ranges and schema, is a function of what is released.
+Noise is assigned to values in the order of their bytes, and to all buckets, so that the release does not depend on the
+order of the records. Everything else (proposals, ranges and schema) is a function of the release.
 
-If one of the records of each person is used, the guarantee is for a person (deniable.privacy.one_person).
+If one record per person is used, the guarantee is for a person (deniable.privacy.one_person).
 
 Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Bun, Nissim, Stemmer 2016 (thresholds on noisy counts).
 """
@@ -43,12 +42,13 @@ if TYPE_CHECKING:
 
 
 def answers(plan: DiscoveryPlan, counts: Mapping[str, Mapping[str, int]], open_stream: StreamOpener) -> Answers:
-    """Answer the questions of a plan, which must have been charged.
+    """Answer the questions of a plan that has been charged.
 
     Args:
         plan: the plan.
-        counts: for each column, the number of records with each text that is neither missing nor unusable; restricted.
-        open_stream: opens the streams of this step, under keyed digests of the data that were counted.
+        counts: for each column, the number of records with each text that is neither missing nor unusable;
+            confidential.
+        open_stream: opens the streams of this step, under keyed digests of the counted data.
     """
     made: list[Answer] = []
     for question in plan.questions:

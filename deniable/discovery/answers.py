@@ -1,4 +1,4 @@
-"""What a discovery releases, as a document of integers, and the range and values that follow from it."""
+"""The released document of a discovery, in integers, and the range and values that follow from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,14 +47,14 @@ class Answers:
 
     Attributes:
         plan: what was requested.
-        answers: what was released.
+        answers: the released answers.
     """
 
     plan: DiscoveryPlan
     answers: tuple[Answer, ...]
 
     def range_of(self, answer: RangeAnswer) -> Range | None:
-        """The range that an answer shows; None if it shows none."""
+        """The range implied by an answer; None if there is none."""
         return range_shown(
             np.asarray(answer.counts, np.int64),
             np.asarray(answer.decimals, np.int64),
@@ -63,7 +63,7 @@ class Answers:
         )
 
     def document(self) -> dict[str, Any]:
-        """The answers, ready for JSON; numbers that were released are integers."""
+        """The answers, ready for JSON; released numbers are integers."""
         return {
             "format": FORMAT,
             "plan": self.plan.document(),
@@ -72,7 +72,7 @@ class Answers:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "Answers":
-        """Read answers back.
+        """Read answers.
 
         Raises:
             InvalidInput: the document does not have the form of answers, or does not answer its plan.
@@ -100,7 +100,7 @@ class Answers:
 
 
 def _fault(answer: Any, column: str, kind: str, plan: DiscoveryPlan) -> str | None:
-    """What is wrong with an answer; None if nothing is."""
+    """The fault of an answer, as the end of a sentence; None if none."""
     members = {"column", "values"} if kind == "values" else {"column", "counts", "decimals"}
     if not isinstance(answer, dict) or set(answer) != members or answer["column"] != column:
         return f"must have {', '.join(sorted(members))}, and name its column"
@@ -114,7 +114,7 @@ def _fault(answer: Any, column: str, kind: str, plan: DiscoveryPlan) -> str | No
 
 
 def _fault_of_values(values: Any, threshold: int) -> str | None:
-    """What is wrong with values and their counts; None if nothing is."""
+    """The fault of values and their counts, as the end of a sentence; None if none."""
     if not isinstance(values, list) or not all(map(_is_counted, values)):
         return "must have texts with an integer each"
     texts = [value.encode() for value, _ in values]

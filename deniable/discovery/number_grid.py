@@ -1,14 +1,14 @@
-"""A grid of numbers that depends on no data, and the range of a column that noisy counts on the grid show.
+"""A data-independent grid of numbers, and the range of a column implied by noisy counts on the grid.
 
 A bucket holds the numbers that agree in sign, power of ten and first two digits: 1.2 to 1.3, 3,400 to 3,500, -75 to
 -76. There are 90 buckets for each power of ten from 10^-6 to 10^15 and each sign, and one for what is nearer to zero;
 numbers beyond the grid count in its outermost buckets. Each number is in one bucket, and each has a number of decimals,
 from 0 to 6.
 
-The range is read off the noisy counts alone. From either side the outermost bucket whose noisy count reaches a public
-threshold is looked for, and likewise the outermost ten buckets with the same first digit, and the outermost power of
-ten, by their sums: tails are long, and their buckets hold few records each. The range reaches to the outermost of the
-three. Noise alone makes any of them reach its threshold with a probability of at most 1/1000 in all. All are integers.
+The range follows from the noisy counts alone. On either side it extends to the outermost bucket whose noisy count
+reaches a public threshold, the outermost ten buckets with the same first digit whose sum does, or the outermost power
+of ten whose sum does, whichever is farthest: tails are long, and their buckets hold few records each. The probability
+that noise alone makes any of them reach its threshold is at most 1/1000 in total. All are integers.
 """
 
 import math
@@ -24,10 +24,10 @@ FIRST_POWER, LAST_POWER = -6, 15
 """Powers of ten of the smallest and the largest numbers of the grid."""
 MOST_DECIMALS = 6
 FALSE_ALARM = 1e-3
-"""Probability that noise alone extends any range by more than its records do."""
+"""Probability that noise alone extends any range beyond its records."""
 
 _PER_POWER = 90
-_GROUPS = (1, 10, _PER_POWER)  # buckets that are looked at together: alone, of one first digit, of one power of ten
+_GROUPS = (1, 10, _PER_POWER)  # numbers of buckets per group: one, those of one first digit, those of one power of ten
 _SIDE = (LAST_POWER - FIRST_POWER + 1) * _PER_POWER
 BUCKETS = 2 * _SIDE + 1
 _UNIT = 1 - FIRST_POWER  # edges of buckets are integers in units of 10^-7
@@ -46,7 +46,7 @@ def place_of(text: str) -> tuple[int, int] | None:
         text: the number as a file writes it.
 
     Returns:
-        The place of the bucket, 0 to BUCKETS - 1 in ascending order, and the number of decimals, 0 to MOST_DECIMALS.
+        The index of the bucket, 0 to BUCKETS - 1 in ascending order, and the number of decimals, 0 to MOST_DECIMALS.
     """
     if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
         return None
@@ -86,7 +86,7 @@ class Range:
 
 
 def thresholds(epsilon: Fraction) -> tuple[int, ...]:
-    """Sums of noisy counts that noise alone hardly reaches: of one bucket, of ten, of a power of ten.
+    """Thresholds that noise alone rarely reaches, for sums over one bucket, ten buckets and a power of ten.
 
     Args:
         epsilon: epsilon of the counts, whose noise has the scale 1 / epsilon.
@@ -95,7 +95,7 @@ def thresholds(epsilon: Fraction) -> tuple[int, ...]:
 
 
 def decimals_threshold(epsilon: Fraction) -> int:
-    """The noisy count of numbers with so many decimals that noise alone hardly reaches.
+    """The threshold that noise alone rarely reaches, for the count of numbers by decimals.
 
     Args:
         epsilon: epsilon of the counts.
@@ -106,9 +106,9 @@ def decimals_threshold(epsilon: Fraction) -> int:
 def least_sum(epsilon: Fraction, draws: int, probability: float) -> int:
     """A number that the sum of independent discrete Laplace draws reaches with at most a given probability.
 
-    Of one draw the law is known: Pr[Z >= z] = e^(-epsilon z) / (1 + e^-epsilon). Of several, Chernoff's bound holds:
-    Pr[sum >= z] <= E[e^(tZ)]^draws e^(-tz) for every t in (0, epsilon), and with q = e^-epsilon the expectation is
-    (1 - q)^2 / ((1 - q e^t) (1 - q e^-t)). No data enter, so that floats may compute it.
+    For one draw, Pr[Z >= z] = e^(-epsilon z) / (1 + e^-epsilon) exactly. For several, Chernoff's bound is used: Pr[sum
+    >= z] <= E[e^(tZ)]^draws e^(-tz) for every t in (0, epsilon), and with q = e^-epsilon the expectation is (1 - q)^2
+    / ((1 - q e^t) (1 - q e^-t)). No data are involved, so floating-point arithmetic is safe.
 
     Args:
         epsilon: the draws have the scale 1 / epsilon.
@@ -128,7 +128,7 @@ def least_sum(epsilon: Fraction, draws: int, probability: float) -> int:
 
 
 def range_shown(counts: Counts, decimals: Counts, needed: tuple[int, ...], needed_decimals: int) -> Range | None:
-    """The range that noisy counts show; None if they show none. Post-processing.
+    """The range implied by noisy counts, by post-processing; None if there is none.
 
     Args:
         counts: noisy counts of the buckets, shape (BUCKETS,).
@@ -148,10 +148,10 @@ def range_shown(counts: Counts, decimals: Counts, needed: tuple[int, ...], neede
 
 
 def _first(counts: Counts, needed: tuple[int, ...]) -> int | None:
-    """Where, from the first bucket on, the numbers begin; None if nothing reaches its threshold.
+    """The bucket where the numbers begin, in order from the first; None if nothing reaches its threshold.
 
-    A larger group counts only if it lies wholly before what smaller ones show: one that contains a bucket that reaches
-    its own threshold is no evidence beyond it.
+    A larger group counts only if it lies entirely before the smaller groups that reach their thresholds: one that
+    contains such a bucket is no evidence of numbers beyond it.
     """
     place: int | None = None
     for size, least in zip(_GROUPS, needed, strict=True):
@@ -163,12 +163,12 @@ def _first(counts: Counts, needed: tuple[int, ...]) -> int | None:
 
 
 def _starts(size: int) -> list[int]:
-    """Places at which groups of a size begin: on each side of zero, and zero by itself."""
+    """Indices at which groups of a size begin: on each side of zero, and zero itself."""
     return [*range(0, _SIDE, size), _SIDE, *range(_SIDE + 1, BUCKETS, size)]
 
 
 def _length(start: int, size: int) -> int:
-    """Number of buckets of the group that begins at a place."""
+    """Number of buckets of the group that begins at an index."""
     return 1 if start == _SIDE else size
 
 

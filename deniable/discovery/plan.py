@@ -1,8 +1,8 @@
-"""What is requested of a table, what it costs, and which mechanisms answer: fixed before anything is read.
+"""The questions about a table, their cost and their mechanisms, fixed before any data are read.
 
 Each column has an equal share of epsilon, and each column of categories an equal share of delta. Three quarters of the
 share of a column of numbers are for its range and one quarter for its decimals. One record has one value in each
-column, so that costs are summed (basic composition). How answers are drawn does not belong here (answering).
+column, so costs are summed (basic composition). Drawing answers does not belong here (answering).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _LEAST_EPSILON, _LARGEST_EPSILON = Fraction(1, 10**6), 100
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is requested of a column.
+    """A question about a column.
 
     Attributes:
         column: its name.
@@ -54,12 +54,12 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class DiscoveryPlan:
-    """What is requested, and what it may cost.
+    """The questions of a discovery, and their budget.
 
     Attributes:
         questions: the questions, about different columns.
-        epsilon: epsilon of all answers together.
-        delta: delta of all answers together; 0 if only ranges are requested.
+        epsilon: total epsilon of all answers.
+        delta: total delta of all answers; 0 if only ranges are requested.
     """
 
     questions: tuple[Question, ...]
@@ -67,7 +67,7 @@ class DiscoveryPlan:
     delta: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse a plan that asks nothing, asks twice, or has no budget for what it asks."""
+        """Refuse a plan without questions, with a repeated question, or with too small a budget."""
         names = [question.column for question in self.questions]
         if not names or len(names) > _MOST_COLUMNS:
             raise InvalidInput(f"a discovery must be about 1 to {_MOST_COLUMNS:,} columns, got {len(names):,}.")
@@ -106,7 +106,7 @@ class DiscoveryPlan:
 
     @property
     def epsilon_range(self) -> Fraction:
-        """Epsilon of the noisy counts that show the range of a column."""
+        """Epsilon of the noisy counts that imply the range of a column."""
         return self.epsilon_per_column * _RANGE_SHARE
 
     @property
@@ -116,21 +116,21 @@ class DiscoveryPlan:
 
     @property
     def threshold(self) -> int:
-        """The smallest noisy count with which a value is proposed.
+        """The smallest noisy count at which a value is proposed.
 
         Theorem B of deniable.samplers.histogram_seeds.noisy_histogram: the smallest tau with Pr[1 + Z >= tau] at most
-        the column's share of delta, for noise Z of scale 1 / epsilon. Decided in integers.
+        the column's share of delta, for noise Z of scale 1 / epsilon. It is determined in integers.
         """
         return 1 + least_excess(self.epsilon_per_column, self.delta / self._categories)
 
     @property
     def range_thresholds(self) -> tuple[int, ...]:
-        """What shows the end of a range: noisy counts of one bucket, of ten, of a power of ten."""
+        """Thresholds for the end of a range: noisy counts of one bucket, of ten, of a power of ten."""
         return thresholds(self.epsilon_range)
 
     @property
     def decimals_threshold(self) -> int:
-        """What shows that numbers have so many decimals."""
+        """The threshold for a number of decimals."""
         return decimals_threshold(self.epsilon_decimals)
 
     @property
@@ -177,7 +177,7 @@ class DiscoveryPlan:
         """Read the plan of a document.
 
         Raises:
-            InvalidInput: the document does not describe one.
+            InvalidInput: the document does not describe a plan.
         """
         try:
             questions = [
@@ -198,7 +198,7 @@ def unit_in_words(person: str) -> str:
     """The privacy unit of a discovery.
 
     Args:
-        person: the column that distinguishes people; empty if the unit is a record.
+        person: the column that identifies people; empty if the unit is a record.
     """
     return f"one person, by {person}, added or removed" if person else "one record, added or removed"
 

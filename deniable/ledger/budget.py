@@ -4,8 +4,8 @@ Within one split under one key, the costs of steps on the same part are summed, 
 joint_split. Steps that read all rows, other splits and other releases are summed: basic composition. The sum also holds
 for adaptive queries and for interleaved steps of several releases (Vadhan, Zhang 2023), with adaptively chosen costs
 (Haney et al. 2023). Two releases that share a split and a key, as a replay does, are summed as one, because the split
-hides a record only once. The list of charges does not belong here (state), nor the cost of the events of one charge
-(accounting, seed_accounting).
+hides a record only once. The list of charges (state) and the cost of one charge's events (accounting, seed_accounting)
+do not belong here.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ LIFETIME = "lifetime"
 
 NOTHING = Cost(epsilon=Fraction(0), delta=Fraction(0))
 
-# Logarithms are computed with this many digits and raised by this much, which far exceeds their error.
+# Logarithms are computed with this many digits, and raised by this much, which far exceeds their error.
 _DIGITS = 50
 _ROUNDING = Decimal("1e-30")
 # Above this epsilon the largest of the parts' epsilons is used as the bound.
@@ -31,13 +31,13 @@ _LARGEST_EXPONENT = 1000
 
 
 class BudgetExceeded(Refused):
-    """A release requests more than is left of a dataset's cap; nothing was written.
+    """A release requests more than the rest of a dataset's cap; nothing was written.
 
     Attributes:
         dataset: name of the dataset.
         cap: the cap that would be exceeded: lifetime, or the name of a period.
         asked: the cost that the release requests.
-        left: what is left of the cap.
+        left: the rest of the cap.
     """
 
     def __init__(self, message: str, *, dataset: str, cap: str, asked: Cost, left: Cost) -> None:
@@ -69,7 +69,7 @@ class BudgetExceeded(Refused):
 
     @classmethod
     def without_privacy(cls, balance: "Balance", charges: Sequence[Charge]) -> "BudgetExceeded":
-        """The error for steps that have no differential privacy, given a cap that permits none such."""
+        """The error for steps without differential privacy, given a cap that does not permit them."""
         steps = ", ".join(dict.fromkeys(charge.step for charge in charges))
         return cls(
             f"release {charges[0].release} has no differential privacy in {steps} (delta 1), which dataset "
@@ -82,21 +82,21 @@ class BudgetExceeded(Refused):
         )
 
     def __reduce__(self) -> "tuple[Callable[[], BudgetExceeded], tuple[()]]":
-        """Pickle all attributes, which the default for exceptions does not."""
+        """Pickle all attributes, unlike the default for exceptions."""
         again = partial(type(self), str(self), dataset=self.dataset, cap=self.cap, asked=self.asked, left=self.left)
         return again, ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Balance:
-    """One cap of a dataset and what was spent of it.
+    """One cap of a dataset and the amount spent.
 
     Attributes:
         dataset: the dataset's name.
         cap: lifetime, or the name of a period.
         limit: the cap.
-        spent: what was spent; more than the limit only if the limit was lowered afterwards.
-        seed_cost: what was counted for candidates tested for plausible deniability.
+        spent: the amount spent; above the limit only if the limit was lowered afterwards.
+        seed_cost: the cost counted for candidates tested for plausible deniability.
     """
 
     dataset: str
@@ -107,7 +107,7 @@ class Balance:
 
     @property
     def left(self) -> Cost:
-        """What may still be spent."""
+        """The remaining budget."""
         return Cost(
             epsilon=max(Fraction(0), self.limit.epsilon - self.spent.epsilon),
             delta=max(Fraction(0), self.limit.delta - self.spent.delta),
@@ -115,14 +115,14 @@ class Balance:
 
     @property
     def statement(self) -> str:
-        """The balance in words, with the caveat of what is counted."""
+        """The balance in words, with the caveat on what is counted."""
         spent = f"{rounded_up(self.spent.epsilon)} of {rounded(self.limit.epsilon)}"
         delta = f"{rounded_up(self.spent.delta)} of {rounded(self.limit.delta)}"
         return f"{self.dataset}, {self.cap}: epsilon {spent}, delta {delta}{counted(self.seed_cost)}"
 
 
 def counted(seed_cost: SeedCost) -> str:
-    """The caveat that every statement of a sum must carry."""
+    """The caveat that must accompany every statement of a sum."""
     if seed_cost == "total":
         return ""
     return (
@@ -132,7 +132,7 @@ def counted(seed_cost: SeedCost) -> str:
 
 
 def _one_attempt(balance: Balance, charges: Sequence[Charge]) -> str:
-    """What to do where all candidates count and a spec may have requested the cost of one attempt."""
+    """The remedy if all candidates count, but a spec may have requested the cost of one attempt."""
     if balance.seed_cost == "per_record" or all(charge.per_record is None for charge in charges):
         return ""
     return (
@@ -146,7 +146,7 @@ class Tally:
     """A sum that is updated charge by charge.
 
     Args:
-        seed_cost: what counts for candidates tested for plausible deniability.
+        seed_cost: the cost counted for candidates tested for plausible deniability.
     """
 
     def __init__(self, seed_cost: SeedCost) -> None:
@@ -167,7 +167,7 @@ class Tally:
         self._costs[split] = cost_of_split(self._splits[split], self._seed_cost)
 
     def cost_with(self, charges: Sequence[Charge]) -> Cost:
-        """The sum with some more charges.
+        """The sum with further charges.
 
         Raises:
             InvalidInput: a part is inconsistent with the other parts of its split.
@@ -227,7 +227,7 @@ def cost_of_split(charges: Sequence[Charge], seed_cost: SeedCost) -> Cost:
 
 
 def _split(charge: Charge) -> tuple[str, str]:
-    """The random split that a charge belongs to; all rows count as a split that hides nothing."""
+    """The random split to which a charge belongs; reading all rows counts as a split that hides nothing."""
     return (charge.commitment, charge.split) if charge.part != ALL_ROWS else ("", "")
 
 

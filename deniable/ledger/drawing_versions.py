@@ -1,10 +1,10 @@
-"""Versions of the drawing code: raised whenever it makes different queries of the data, or draws differently.
+"""Versions of the drawing code, raised whenever it queries the data differently or draws differently.
 
 A draw depends on the release key, the input, the parameters and the code: the queries of a learner, their order, and
 how noise is computed from a stream's words. A repeated draw costs nothing, because it gives the same answers to the
-same queries; under different code it would not. So the version of the code is part of the name under which a draw is
-charged and, from version 2 on, of its stream: under another version it is a different draw, with its own noise and its
-own charge.
+same queries; under different code it might not. Hence the version of the code is part of the name under which a draw
+is charged and, from version 2 on, of its stream: under another version it is a different draw, with its own noise and
+charge.
 
 `tests/unit/test_versions_of_draws.py` pins, for each version, the streams that are opened, the words taken from them
 and the results, for small tables and a fixed key. The cost of a release does not belong here.
@@ -24,7 +24,7 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "structure_privbayes": 1,
         # Noisy tables of pairs, by which the other attributes of a key are ordered.
         "structure_pegs": 1,
-        # Learners without their own line: noisy counts of each attribute by its parents, which may be none.
+        # Learners without their own line: noisy counts of each attribute by its parents, if any.
         "learn_parameters": 1,
         # Chosen noisy tables. The queries changed several times within version 1; version 3 releases single attributes
         # once, with shares that grow with their values, and chooses in six batches; version 4 chooses more tables, and
@@ -39,7 +39,8 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "learn_mst": 1,
         # Noisy attributes, and noisy tables that follow from a public file.
         "learn_nist_mst": 1,
-        # Rounds of choices and noisy tables. The answers depend on the models fitted in between, so those count too.
+        # Rounds of choices and noisy tables. The answers depend on the models fitted in between, so the version covers
+        # these.
         "learn_aim": 1,
         # Noisy tables of attributes given their keys.
         "learn_pegs_noisy": 1,
@@ -90,7 +91,7 @@ def drawing_of(learner: str, step: str) -> str:
 
 
 def mechanism_fault(charge: Charge, learner: str) -> str | None:
-    """The fault of the drawing version that a charge names; None if it is a known one.
+    """The fault of the drawing version that a charge names; None if it is known.
 
     Args:
         charge: the charge.
@@ -112,7 +113,7 @@ def stream_name(drawing: str, step: str) -> str:
 
 
 def require_same_version(made: Charge, mechanism: str) -> None:
-    """Refuse to draw for a step that another version has drawn for under the same key.
+    """Refuse a draw for a step that another version has already drawn under the same key.
 
     Args:
         made: a charge of the same step under the same key.

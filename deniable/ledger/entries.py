@@ -5,7 +5,7 @@ repeated, reordered or inserted without changing every later digest. Only a seal
 digest, so that an entry can be shown without its content and its place can still be verified. Sums of entries do not
 belong here (budget), nor the verification of a ledger (verification), nor its storage.
 
-A ledger must be readable in ten years: kinds of entries and their fields are only ever added.
+A ledger must remain readable for ten years: kinds of entries and fields are added, never removed.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ ALL_ROWS = "all"
 """The part that includes every record; its charges add to all others."""
 
 SeedCost = Literal["total", "per_record"]
-"""What counts for candidates tested for plausible deniability: all of them together, or one attempt."""
+"""The cost counted for candidates tested for plausible deniability: of all of them, or of one attempt."""
 PeriodLength = Literal["year", "quarter", "month"]
 
 Content: TypeAlias = Mapping[str, Any]
@@ -50,7 +50,7 @@ _PERIODS: dict[PeriodLength, Callable[[str], str]] = {
     "quarter": lambda time: f"{time[:4]}-Q{(int(time[5:7]) + 2) // 3}",
     "month": lambda time: time[:7],
 }
-# Enough for any cost to be told from any other, and few enough for a decimal number that was written to stay as it is.
+# Enough digits to distinguish any two costs, and few enough to preserve a decimal number as written.
 _MOST_PLACES = 64
 _SHOWN = 60
 
@@ -104,13 +104,13 @@ class Opening:
 
     @classmethod
     def from_content(cls, content: Content) -> "Opening":
-        """Read the fact back."""
+        """Read the fact from plain values."""
         return cls(**content)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Differential privacy spent or to be spent, exact, so that no comparison with a cap is decided by rounding."""
+    """An exact amount of privacy budget, so that rounding never decides a comparison with a cap."""
 
     epsilon: Fraction
     delta: Fraction
@@ -125,7 +125,7 @@ class Cost:
         return Cost(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta)
 
     def exceeds(self, limit: "Cost") -> bool:
-        """Whether either number is above the limit's."""
+        """Whether epsilon or delta exceeds the limit's."""
         return self.epsilon > limit.epsilon or self.delta > limit.delta
 
     def to_content(self) -> dict[str, str]:
@@ -159,8 +159,8 @@ class Policy:
     Attributes:
         dataset: the dataset's name.
         limit: cap over the dataset's lifetime.
-        period: cap of each calendar period, if there is one.
-        seed_cost: whether all candidates tested count together, or one attempt alone.
+        period: cap of each calendar period, if any.
+        seed_cost: whether all candidates tested count, or a single attempt.
         set_by: the person who set the policy.
     """
 
@@ -193,7 +193,7 @@ class Policy:
 
     @classmethod
     def from_content(cls, content: Content) -> "Policy":
-        """Read the fact back."""
+        """Read the fact from plain values."""
         period = content["period"]
         return cls(
             dataset=content["dataset"],
@@ -210,7 +210,7 @@ class Claim:
 
     Attributes:
         cost: epsilon and delta.
-        accountant: name of the theorem or accountant that gives the numbers.
+        accountant: name of the theorem or accountant from which the numbers follow.
     """
 
     cost: Cost
@@ -218,7 +218,7 @@ class Claim:
 
     @classmethod
     def of(cls, guarantee: Guarantee) -> "Claim":
-        """A guarantee in its decimal literals, rounded up to 12 digits if they have more.
+        """Convert a guarantee to decimal literals, rounded up to 12 digits if they have more.
 
         Raises:
             InvalidInput: epsilon is infinite.
@@ -239,7 +239,7 @@ class Claim:
 
     @classmethod
     def from_content(cls, content: Content) -> "Claim":
-        """Read the claim back."""
+        """Read the claim from plain values."""
         return cls(cost=_cost(content), accountant=content["accountant"])
 
 
@@ -247,11 +247,12 @@ class Claim:
 class Charge:
     """The cost of one step of a release on one part of a dataset, charged before it draws.
 
-    A draw is identified by its `identity`. All noise comes from streams derived from the components of the identity, so
-    the same identity draws the same numbers, discloses nothing new and is charged once; anything else is another draw.
+    A draw is identified by its `identity`. All noise comes from streams derived from the components of the identity,
+    so the same identity draws the same numbers, discloses nothing new and is charged once; any difference makes it
+    another draw.
 
     Attributes:
-        dataset: name of the dataset that is charged.
+        dataset: name of the charged dataset.
         release: id of the release.
         step: name of the step.
         mechanism: name of the drawing code, with its version.
@@ -263,7 +264,7 @@ class Charge:
         per_record: for candidates tested for plausible deniability, the cost of one attempt (Theorem 1).
         events: the mechanism events.
         inputs: keyed digest of the exact inputs.
-        parameters: the exact parameters; public, and all that the draw depends on apart from inputs and key.
+        parameters: the exact public parameters: everything that the draw depends on apart from inputs and key.
         commitment: commitment to the release key.
     """
 
@@ -314,14 +315,14 @@ class Charge:
         return digest_of([_IDENTITY, self.dataset, self.step, self.mechanism, self.inputs, parameters, self.commitment])
 
     def differs_from(self, other: "Charge") -> str | None:
-        """A field in which two charges of one identity differ although it cannot change; None if there is none."""
+        """An immutable field in which two charges of one identity differ; None if there is none."""
         for name in ("part", "probability", "split", "events"):
             if getattr(self, name) != getattr(other, name):
                 return name
         return None
 
     def cost(self, seed_cost: SeedCost) -> Cost:
-        """The cost of this charge that counts under a policy."""
+        """The cost of this charge as counted under a policy."""
         counted = self.per_record if seed_cost == "per_record" and self.per_record is not None else self.claim
         return counted.cost
 
@@ -346,7 +347,7 @@ class Charge:
 
     @classmethod
     def from_content(cls, content: Content) -> "Charge":
-        """Read the fact back."""
+        """Read the fact from plain values."""
         per_record = content["per_record"]
         return cls(
             **{name: content[name] for name in ("dataset", "release", "step", "mechanism", "part", "split")},
@@ -385,7 +386,7 @@ class Output:
 
     @classmethod
     def from_content(cls, content: Content) -> "Output":
-        """Read the fact back."""
+        """Read the fact from plain values."""
         return cls(**content)
 
 
@@ -396,7 +397,7 @@ class Publication:
     Attributes:
         dataset: the dataset's name.
         release: id of the release.
-        output: digest of what was published.
+        output: digest of the publication.
     """
 
     kind: ClassVar[str] = "released"
@@ -416,7 +417,7 @@ class Publication:
 
     @classmethod
     def from_content(cls, content: Content) -> "Publication":
-        """Read the fact back."""
+        """Read the fact from plain values."""
         return cls(**content)
 
 
@@ -467,7 +468,7 @@ class Recovery:
 
     @classmethod
     def from_content(cls, content: Content) -> "Recovery":
-        """Read the fact back."""
+        """Read the fact from plain values."""
         return cls(**content)
 
 
@@ -477,7 +478,7 @@ KINDS: dict[str, type[Fact]] = {kind.kind: kind for kind in (Opening, Policy, Ch
 
 @dataclass(frozen=True, kw_only=True)
 class SealedEntry:
-    """An entry without its content: its existence, time and place.
+    """A sealed entry: its existence, time and place, without its content.
 
     Attributes:
         number: number of preceding entries.
@@ -501,11 +502,11 @@ class SealedEntry:
         return {name: getattr(self, name) for name in _SEALED_FIELDS}
 
     def fault(self) -> str | None:
-        """What is wrong with this entry by itself; None if nothing is."""
+        """The fault of this entry by itself; None if none."""
         return _fault(self, self.sealed)
 
     def fault_after(self, predecessor: "AnyEntry | None") -> str | None:
-        """What is wrong with this entry where it stands; None if nothing is."""
+        """The fault of this entry in its place; None if none."""
         return self.fault() or _misplaced(self, predecessor)
 
 
@@ -564,7 +565,7 @@ class Entry:
             "previous": previous,
             "digest": digest_of(bound),
         }
-        # Read back from its own text, so that an entry just made and one read from a file are the same.
+        # Parsed from its own text, so that a new entry equals the one read from a file.
         return cls(**json.loads(canonical(whole)))
 
     @property
@@ -600,7 +601,7 @@ class Entry:
         """Read plain values as an entry, without checking it (see `fault`).
 
         Raises:
-            InvalidInput: they do not have the form of one.
+            InvalidInput: they do not have the form of an entry.
         """
         values = _with_fields(record, _FIELDS)
         if not isinstance(values["content"], Mapping):
@@ -608,14 +609,14 @@ class Entry:
         return cls(**values)
 
     def fault(self) -> str | None:
-        """What is wrong with this entry by itself; None if nothing is."""
+        """The fault of this entry by itself; None if none."""
         try:
             return _fault(self, self.seal)
         except InvalidInput as error:
             return str(error)
 
     def fault_after(self, predecessor: "AnyEntry | None") -> str | None:
-        """What is wrong with this entry where it stands; None if nothing is."""
+        """The fault of this entry in its place; None if none."""
         return self.fault() or _misplaced(self, predecessor)
 
     def fact(self) -> Fact:
@@ -678,12 +679,12 @@ def _seal(salt: str, content: Content) -> str:
 
 
 def _bound_values(number: int, time: str, kind: str, sealed: str, previous: str) -> dict[str, Any]:
-    """The values from which the digest of an entry is computed: the sealed entry."""
+    """The values from which an entry's digest is computed: those of the sealed entry."""
     return {"number": number, "time": time, "kind": kind, "sealed": sealed, "previous": previous}
 
 
 def _fault(entry: AnyEntry, seal: str) -> str | None:
-    """What is wrong with an entry by itself."""
+    """The fault of an entry by itself; None if none."""
     if not _TIME.fullmatch(entry.time):
         return f"its time is invalid: {entry.time}"
     try:
@@ -752,7 +753,7 @@ def _plain_items(parameters: "Mapping[str, Parameter]") -> dict[str, Any]:
 
 
 def _plain(name: str, value: "Parameter") -> Any:
-    """A parameter as JSON has it; a fraction becomes an object, which no other parameter does."""
+    """A parameter as a JSON value; only fractions become objects."""
     if isinstance(value, str | int):
         return value
     if isinstance(value, Fraction):

@@ -1,6 +1,6 @@
-"""The state of a ledger: what follows from its entries, updated entry by entry.
+"""The state of a ledger, which follows from its entries and is updated entry by entry.
 
-Composition of costs does not belong here (budget), nor does the storage of entries.
+Composition of costs (budget) and storage of entries do not belong here.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from deniable.ledger.entries import (
 
 
 class LedgerBroken(DeniableError):
-    """Entries do not form a chain: the ledger was altered, or is not one."""
+    """The entries do not form a chain: the ledger was altered, or it is not a ledger."""
 
 
 class NoPolicy(Refused):
@@ -63,7 +63,7 @@ class _Span:
 
 
 class LedgerState:
-    """All that follows from the entries of a ledger, updated entry by entry."""
+    """The state that follows from a ledger's entries, updated entry by entry."""
 
     def __init__(self) -> None:
         self.head: Entry | None = None
@@ -105,7 +105,7 @@ class LedgerState:
         return self._charges[identity]
 
     def next_entry(self, fact: Fact, time: str, salt: str) -> Entry:
-        """The entry that a fact would become; the state is unchanged.
+        """The entry that would state a fact; the state is unchanged.
 
         Args:
             fact: the fact.
@@ -134,7 +134,7 @@ class LedgerState:
         return self.policies[dataset]
 
     def balances(self, dataset: str, time: str) -> tuple[Balance, ...]:
-        """The caps of a dataset and what was spent of them: lifetime first, then the period of a time.
+        """The balances of a dataset's caps: lifetime first, then the period that contains a time.
 
         Raises:
             NoPolicy: the dataset has no policy.
@@ -144,14 +144,14 @@ class LedgerState:
     def require_room(self, charges: Sequence[Charge], time: str) -> None:
         """Refuse charges to one dataset that together exceed any of its caps; earlier charges repeated cost nothing.
 
-        A step without differential privacy is refused by any cap of delta below 1, also if it reads a part of the rows
-        and so costs a smaller delta: anyone who set the cap was promised something for every record.
+        A step without differential privacy is refused by any cap of delta below 1, even if it reads only a part of the
+        rows and thus costs a smaller delta: the cap is a promise for every record.
 
         Raises:
             NoPolicy: the dataset has no policy.
             BudgetExceeded: a cap would be exceeded.
             Refused: a charge contradicts one of the same identity.
-            InvalidInput: the charges are to several datasets, or the parts of a split are inconsistent.
+            InvalidInput: the charges concern several datasets, or the parts of a split are inconsistent.
         """
         datasets = {charge.dataset for charge in charges}
         if len(datasets) != 1:
@@ -169,10 +169,10 @@ class LedgerState:
                 raise BudgetExceeded.between(balance, would_be, fresh)
 
     def known(self, charge: Charge) -> Charged | None:
-        """The charge of the same identity, if it was made before.
+        """The earlier charge of the same identity, if any.
 
         Raises:
-            Refused: it was made before with other fields, so the identity does not distinguish two draws.
+            Refused: the earlier charge has other fields, so the identity does not distinguish two draws.
         """
         charged = self._charges.get(charge.identity)
         difference = charged and charge.differs_from(charged.charge)

@@ -24,7 +24,7 @@ from deniable.privacy.rounding import rounded, rounded_down, rounded_up
 
 Events: TypeAlias = tuple[MechanismEvent, ...]
 
-# Floating-point sums on two machines may differ by this share; claims are compared with such sums, caps never.
+# Floating-point sums on two machines may differ by this share; only claims are compared with such sums, never caps.
 _FLOATING = Fraction(1, 10**6)
 # Releases of one spec have the same events.
 _REMEMBERED = 1024
@@ -32,11 +32,11 @@ _REMEMBERED = 1024
 
 @dataclass(frozen=True)
 class Report:
-    """What verification found.
+    """The result of verification.
 
     Attributes:
         checks: the checks.
-        sums: what was spent on each dataset, one line per cap.
+        sums: the amount spent on each dataset, one line per cap.
         entries: number of entries.
         head: digest of the last entry.
     """
@@ -48,7 +48,7 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether everything holds."""
+        """Whether all checks passed."""
         return all(check.holds for check in self.checks)
 
     @property
@@ -66,7 +66,7 @@ class Report:
 
 
 def records_of(lines: Iterable[str]) -> list[object]:
-    """Read lines of JSON as entries; a line that is not JSON, or is ambiguous, remains a text."""
+    """Read lines of JSON as entries; a line that is not JSON, or is ambiguous, is returned as text."""
     return [_record(line) for line in lines]
 
 
@@ -79,7 +79,7 @@ def verify(records: Sequence[object], *, head: str | None = None, count: int | N
         count: number of entries as recorded elsewhere.
 
     Returns:
-        The report; it never raises.
+        The report. No error is raised.
     """
     chain: list[str] = []
     contents: list[str] = []
@@ -159,7 +159,7 @@ def _follow(books: LedgerState, entry: Entry, *, contents: list[str], caps: list
 
 
 def _claim_faults(entry: Entry) -> list[str]:
-    """Faults where the events of a charge cost more than it claims; unreadable entries are reported elsewhere."""
+    """Faults where a charge's events cost more than it claims; unreadable entries are reported elsewhere."""
     try:
         charge = entry.fact()
     except InvalidInput:
@@ -173,7 +173,7 @@ def _claim_faults(entry: Entry) -> list[str]:
 
 
 def fault_of_claim(events: Events, claimed: Cost) -> str | None:
-    """The fault of the claimed total cost of some events; None if there is none."""
+    """The fault of the claimed total cost of events; None if none."""
     return _claim_fault(events, claimed, _together)
 
 
@@ -184,7 +184,7 @@ def _claim_fault(events: Events, claimed: Cost, composed: Callable[[Events, Frac
         if basic is not None and not basic.exceeds(claimed):
             return None
         epsilon = composed(events, claimed.delta)
-    # Events are read from the entry, and may have parameters that no mechanism has.
+    # Events are read from the entry, and may have invalid parameters.
     except (ArithmeticError, TypeError, ValueError) as error:
         return f"its events cannot be composed again: {error}"
     if epsilon <= claimed.epsilon * (1 + _FLOATING):
@@ -207,7 +207,7 @@ def _basic(events: Events) -> Cost | None:
 
 @lru_cache(_REMEMBERED)
 def _together(events: Events, delta: Fraction) -> float:
-    """Epsilon of all events together."""
+    """Total epsilon of the events."""
     event = events[0]
     if isinstance(event, PrivacyTestEvent):
         return best_for_candidates(event, float(delta)).epsilon
@@ -229,7 +229,7 @@ def _each_record(events: Events, delta: Fraction) -> float:
 
 
 def _sums(books: LedgerState) -> list[str]:
-    """What was spent, one line per cap."""
+    """The amounts spent, one line per cap."""
     if books.head is None:
         return []
     time = books.head.time

@@ -1,7 +1,7 @@
 """A Bayesian network over codes: resample a seed, score a record, in integers.
 
-Every probability is a multiple of 2^-32, so that sampler and density agree exactly on every machine. How the
-probabilities were learnt, and whether a candidate may be released, does not belong here.
+Every probability is a multiple of 2^-32, so that sampler and density agree exactly on every machine. Learning the
+probabilities and testing candidates do not belong here.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 3.1 and 3.2 (eq. 2, 3 and 7).
 """
@@ -30,7 +30,7 @@ FORMAT = "deniable/bayes-net/1"
 
 Weights = NDArray[np.uint64]
 
-# Largest number of slots of an attribute's guide; a larger one would not stay in the processor's cache.
+# Largest number of slots in an attribute's guide; a larger one would not stay in the processor's cache.
 _MAX_GUIDE = 1 << 17
 
 
@@ -39,17 +39,17 @@ class NetArrays(NamedTuple):
 
     Attributes:
         cardinality: values of the attribute at each position, shape (m,).
-        parent_start: where each position's parents begin in `parent` and `stride`, shape (m + 1,).
+        parent_start: start of each position's parents in `parent` and `stride`, shape (m + 1,).
         parent: positions of the parents.
         stride: stride of a parent's bucket in the configuration number.
-        bucket_start: where each position's buckets begin in `bucket`, shape (m,).
+        bucket_start: start of each position's buckets in `bucket`, shape (m,).
         bucket: bucket of each value.
-        table_start: where each position's table begins in `cumulative` and `factor`, shape (m,).
-        cumulative: running sums of a configuration's weights, the last one 2^32.
+        table_start: start of each position's table in `cumulative` and `factor`, shape (m,).
+        cumulative: running sums of each configuration's weights; the last is 2^32.
         factor: the weights as probabilities.
         guide_shift: number of low bits of a word that each position's guide ignores, shape (m,).
-        guide_start: where each position's guide begins, shape (m,).
-        guide: by configuration and a word's leading bits, the first value that such a word may select.
+        guide_start: start of each position's guide, shape (m,).
+        guide: by configuration and leading bits of a word, the first value that such a word may select.
     """
 
     cardinality: NDArray[np.int64]
@@ -68,7 +68,7 @@ class NetArrays(NamedTuple):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def table_row(net, position, record):
-    """Where the weights of an attribute begin, given the earlier values in `record`."""
+    """Start of an attribute's weights, given the earlier values in `record`."""
     configuration = 0
     for p in range(net.parent_start[position], net.parent_start[position + 1]):
         parent = net.parent[p]
@@ -78,7 +78,7 @@ def table_row(net, position, record):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def draw_value(net, position, row, word):
-    """The value whose share of [0, 2^32) contains the word: the first one whose running sum exceeds it."""
+    """The value whose share of [0, 2^32) contains the word: the first whose running sum exceeds it."""
     low = 0
     high = net.cardinality[position] - 1
     while low < high:
@@ -124,7 +124,7 @@ def _shares_of(net, position, record, shares):  # noqa: ARG001 - numba matches t
 def _draw_column(net, position, block, words, live, scored):
     """See `draw_column`: `draw_value` for each attempt, starting at the guide's entry for the word's leading bits.
 
-    The arrays are taken out of the tuples once: otherwise numba counts references to them for every attempt.
+    The arrays are unpacked from the tuples once: otherwise numba counts references to them at every attempt.
     """
     records, factors, copies, ats = block.records, block.factors[position], block.copied, block.at
     values = records[position]
@@ -144,12 +144,12 @@ def _draw_column(net, position, block, words, live, scored):
     guide = net.guide[net.guide_start[position] :]
     bits = np.uint64(32) - shift
     for i in range(live):
-        # Attempts that copy the value have an unused word too, which avoids a branch and its misprediction.
+        # Attempts that copy the value also have a word, unused, which avoids a branch and its misprediction.
         word = np.uint64(words[np.uint64(max(ats[i] + position, 0))])
         row = np.uint64(rows[i])
         first = row * card
         place = first + np.uint64(guide[(row << bits) + (word >> shift)])
-        # Hardly ever more than one step further; the first step has no branch.
+        # Rarely more than one step further; the first step has no branch.
         place += np.uint64(word >= cumulative[place])
         while word >= cumulative[place]:
             place += one
@@ -188,9 +188,8 @@ class BayesNet(SequentialModel):
     Attributes:
         domain: the table's domain, m attributes.
         graph: the dependency graph and its topological order.
-        weights: for each attribute the weights out of 2^32, shape (configurations, |x_i|), each row adding up to 2^32.
-        has_own_buckets: whether the domain's buckets are the network's own instead of the schema's; the document then
-            states them.
+        weights: for each attribute the weights out of 2^32, shape (configurations, |x_i|), with row sums of 2^32.
+        has_own_buckets: whether the buckets are the network's own, which the document then states, not the schema's.
     """
 
     domain: Domain
@@ -199,7 +198,7 @@ class BayesNet(SequentialModel):
     has_own_buckets: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is not a network: an order with children before parents, tables of another shape or sum."""
+        """Refuse an invalid network: children ordered before parents, tables of another shape or sum."""
         place = places(self.graph.order, len(self.domain))
         for child, parents in enumerate(self.graph.parents):
             name = self.domain.names[child]
@@ -244,7 +243,7 @@ class BayesNet(SequentialModel):
         )
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
-        """Fill records, positions in order, from one word a value."""
+        """Fill records, positions in order, from one word per value."""
         _sample(self.arrays, words, records)
 
     def document(self) -> dict[str, Any]:
@@ -263,7 +262,7 @@ class BayesNet(SequentialModel):
         """The network that a document describes.
 
         Raises:
-            InvalidInput: it is of another format, or describes no network over this domain.
+            InvalidInput: it has another format, or does not describe a network over this domain.
         """
         require_format(document, FORMAT)
         weights, own = document["weights"], document.get("buckets")
@@ -279,14 +278,14 @@ class BayesNet(SequentialModel):
 
 
 def _guide_bits(table: Weights) -> int:
-    """Leading bits of a word that a guide is looked up by: some slots for each value, fewer where rows are many."""
+    """Number of leading bits that index a guide: several slots per value, fewer if there are many rows."""
     rows, values = table.shape
     return max(min(int(values).bit_length() + 2, (_MAX_GUIDE // int(rows)).bit_length() - 1), 0)
 
 
 @numba.njit(cache=True)
 def _fill_guide(sums, bits, guide):
-    """For each row and each number that words may begin with, the first value whose running sum exceeds such words."""
+    """For each row and each leading part of a word, the first value whose running sum exceeds such words."""
     for row in range(len(sums)):
         value = 0
         for leading in range(1 << bits):

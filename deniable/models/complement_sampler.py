@@ -1,8 +1,8 @@
-"""A network conditioned on beginning with none of some prefixes: one word per value, and no draw is rejected.
+"""A network conditioned on records that begin with none of some prefixes: one word per value, without rejection.
 
 A value is drawn with its probability times the conditional probability that the rest avoids the prefixes, which is
-computed once for every beginning of a prefix. After a value that begins none of them, the network is unchanged. Shares
-are multiples of 2^-32 again, so that sampler and density agree exactly. Which prefixes they are does not belong here.
+computed once for every initial part of a prefix. Once no prefix can be completed, the network is unchanged. Shares are
+again multiples of 2^-32, so that sampler and density agree exactly. The choice of prefixes does not belong here.
 """
 
 # numba infers the types of kernels
@@ -23,14 +23,14 @@ _NOWHERE = -1
 
 
 class ComplementSampler(NamedTuple):
-    """The beginnings of prefixes as a tree, for compiled code, sorted by length, shortest first.
+    """The initial parts of prefixes as a tree for compiled code; nodes are sorted by length, shortest first.
 
     Attributes:
         length: number of attributes of a prefix.
-        start: where each beginning's values begin in `child` and `bound`; whole prefixes have none.
-        child: number of the beginning that a value leads to, -1 if no prefix continues with it.
+        start: start of each node's values in `child` and `bound`; complete prefixes have none.
+        child: number of the node that a value leads to, -1 if no prefix continues with the value.
         bound: end of each value's share of [0, 2^32).
-        mass: for each beginning, the conditional probability of having none of the prefixes.
+        mass: for each node, the conditional probability of completing none of the prefixes.
     """
 
     length: int
@@ -47,13 +47,13 @@ class ComplementSampler(NamedTuple):
 
 @numba.njit(nogil=True, cache=True)
 def _factor_own(net, position, record):
-    # A separate function: numba must not inline the same code at two places of one function.
+    # A separate function: numba must not inline the same code twice in one function.
     return factor_of(net, position, record)
 
 
 @numba.njit(nogil=True, cache=True)
 def _weigh(net, beginnings, first, tree):
-    """Fill in shares and masses of the beginnings of one length, given those of longer ones."""
+    """Fill in shares and masses of the nodes of one length, given those of greater length."""
     position = beginnings.shape[1]
     record = np.zeros(tree.length, np.uint16)
     _, start, child, bound, mass = tree
@@ -76,7 +76,7 @@ def _weigh(net, beginnings, first, tree):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def complement_place(tree, node, word):
-    """Position in `child` and `bound` of the value that a word selects after a beginning."""
+    """Position in `child` and `bound` of the value that a word selects at a node."""
     nearest = tree.start[node]
     furthest = tree.start[node + 1] - 1
     while nearest < furthest:
@@ -90,7 +90,7 @@ def complement_place(tree, node, word):
 
 @numba.njit(nogil=True, cache=True)
 def complement_density(net, tree, record):
-    """Probability of a record among those that begin with none of the prefixes."""
+    """Probability of a record, conditional on beginning with none of the prefixes."""
     found = 1.0
     node = 0 if len(tree.mass) else _NOWHERE
     for position in range(len(record)):
@@ -107,7 +107,7 @@ def complement_density(net, tree, record):
 
 
 def complement(net: Network, cells: Codes) -> ComplementSampler:
-    """Compute a network's shares outside some prefixes.
+    """Condition a network on avoiding some prefixes.
 
     Args:
         net: the network.
@@ -118,7 +118,7 @@ def complement(net: Network, cells: Codes) -> ComplementSampler:
         none = np.zeros(0, np.int64)
         return ComplementSampler(length, np.zeros(1, np.int64), none, none.astype(np.uint64), none.astype(np.float64))
     sizes = [net.domain.cardinalities[column] for column in net.order[:length].tolist()]
-    # The number of each prefix's beginning of each length, among the beginnings of that length.
+    # The number of each prefix's initial part of each length, among the nodes of that length.
     numbers = [np.zeros(len(cells), np.int64)]
     for position in range(length):
         new = (cells[1:, : position + 1] != cells[:-1, : position + 1]).any(axis=1)

@@ -1,10 +1,11 @@
-"""Sampling and density of a network whose records keep rules, in integers: compiled code and the arrays it reads.
+"""Sampling and density of a network whose records satisfy rules, in integers: compiled code and its arrays.
 
-A value is drawn with its probability under the network, among the values with which the record can be completed. If
-those have S of the 2^32 words, a word w selects among them by floor(w S / 2^32), so that no draw is rejected, and the
-share of a value is again a multiple of 2^-32 which sampler and density compute alike. A value that cannot be completed
-has the share 0 exactly. If the network gives all permitted values the share 0, they are equally probable. Which values
-they are does not belong here (foundation.rule_components), nor what a network is (constrained_net).
+A value is drawn from the network's distribution, restricted to the values with which the record can be completed. If
+those have S of the 2^32 words, a word w selects one of them by floor(w S / 2^32), so that no draw is rejected, and the
+share of a value is again a multiple of 2^-32, computed identically by sampler and density. A value with which the
+record cannot be completed has share exactly 0. If the network gives all permitted values share 0, they are equally
+probable. Determining permitted values (foundation.rule_components) and defining networks (constrained_net) do not
+belong here.
 """
 
 # numba infers the types of kernels
@@ -25,22 +26,22 @@ _AT_A_TIME = 256
 
 
 class ConstrainedArrays(NamedTuple):
-    """A network and what its rules permit, for compiled code; positions in its order, computed attributes last.
+    """A network and its rules, for compiled code; positions in its order, computed attributes last.
 
     Attributes:
-        base: the arrays of the network of the attributes that are modelled.
+        base: the arrays of the network of the modelled attributes.
         modelled: their number.
         cardinality: number of values at each position, shape (m,).
-        class_start: where each position's values begin in `class_of`, shape (m,).
+        class_start: start of each position's values in `class_of`, shape (m,).
         class_of: class of each value.
         class_count: number of classes at each position, shape (m,).
-        group_start: where each position's relations begin, shape (m + 1,).
-        parent_start: where each relation's earlier attributes begin in `parent` and `stride`, shape (relations + 1,).
+        group_start: start of each position's relations, shape (m + 1,).
+        parent_start: start of each relation's earlier attributes in `parent` and `stride`, shape (relations + 1,).
         parent: positions of the earlier attributes.
         stride: stride of an earlier attribute's class in the number of a relation's row.
-        row_start: where each relation's rows begin in `allowed`, shape (relations,).
+        row_start: start of each relation's rows in `allowed`, shape (relations,).
         allowed: for each row, whether each class of the last attribute is permitted.
-        free_start: where each relation's rows begin in `free`, shape (relations,).
+        free_start: start of each relation's rows in `free`, shape (relations,).
         free: whether a row permits all classes.
     """
 
@@ -61,7 +62,7 @@ class ConstrainedArrays(NamedTuple):
 
 
 class ColumnBlock(NamedTuple):
-    """Some records, one per column; see `mechanism_one_kernels.BlockArrays`, whose fields of these names it has."""
+    """Records, one per column; the fields are as in `mechanism_one_kernels.BlockArrays`."""
 
     copied: NDArray[np.int64]
     at: NDArray[np.int64]
@@ -71,7 +72,7 @@ class ColumnBlock(NamedTuple):
 
 @numba.njit(nogil=True, cache=True)
 def _permit(net, position, record, permitted):
-    """Fill in which classes of a position are permitted after the earlier values; returns whether all of them are."""
+    """Fill in which classes of a position are permitted given earlier values; return whether all are."""
     count = net.class_count[position]
     everything = True
     for group in range(net.group_start[position], net.group_start[position + 1]):
@@ -94,7 +95,7 @@ def _permit(net, position, record, permitted):
 
 @numba.njit(nogil=True, cache=True)
 def _share_among(net, position, record, permitted, shares):
-    """Fill in the shares of the permitted values under the network, 0 for the others; returns their sum."""
+    """Fill in the network's shares of the permitted values, 0 for the others; return their sum."""
     size = net.cardinality[position]
     if position < net.modelled:
         shares_of(net.base, position, record, shares)
@@ -201,7 +202,7 @@ def _shares_of(net, position, record, shares):  # noqa: ARG001 - numba matches t
 
 @numba.njit(nogil=True, cache=True)
 def _draw_column(net, position, block, words, live, scored):
-    """See `draw_column`: the network's own draw, and then a second one where the rules do not permit all values."""
+    """See `draw_column`: the network's own draw, and a restricted one if the rules do not permit all values."""
     records, factors = block.records, block.factors[position]
     values = records[position]
     if position < net.modelled:
@@ -233,7 +234,7 @@ def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - num
 
 @numba.njit(nogil=True, cache=True)
 def _filled(net, position, columns, words, at, block, scored):
-    """Draw a position of all records, a block at a time, each from the word at its place in `at` plus the position."""
+    """Draw a position of all records, block by block, each from the word at its index in `at` plus the position."""
     for begun in range(0, columns.shape[1], _AT_A_TIME):
         live = min(_AT_A_TIME, columns.shape[1] - begun)
         some = ColumnBlock(block.copied, at[begun : begun + live], columns[:, begun : begun + live], block.factors)
@@ -261,12 +262,12 @@ def sample(net, words, records):
 
 @numba.njit(nogil=True, cache=True)
 def sample_strata(net, strata, bucket_start, bucket, words, records):
-    """Fill records from one word per value, position by position, stratified as the network's own would be.
+    """Fill records from one word per value, position by position, stratified as in the unconstrained network.
 
     Args:
         net: the arrays.
         strata: the network's strata.
-        bucket_start: where each modelled position's values begin in `bucket`.
+        bucket_start: start of each modelled position's values in `bucket`.
         bucket: the bucket of each value.
         words: one per value.
         records: filled.

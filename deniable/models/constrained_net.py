@@ -1,9 +1,9 @@
-"""A network whose records keep the rules of their table: any network, conditioned value by value on what rules permit.
+"""Networks whose records satisfy a table's rules: any network, restricted value by value to permitted values.
 
-Each value is drawn among those with which the record can be completed (foundation.rule_components), in proportion to
-the network's own probabilities. So every record keeps every rule, no draw is rejected, and the density is that of the
-sampler: a product of factors that are multiples of 2^-32. Attributes that others determine are no part of the network;
-they come last, and are computed. Which rules there are is public, so this costs nothing.
+Each value is drawn from those with which the record can be completed (foundation.rule_components), in proportion to
+the network's own probabilities. Hence every record satisfies every rule, no draw is rejected, and the density is
+exactly the sampler's: a product of multiples of 2^-32. Attributes that others determine are not part of the network;
+they come last, and are computed. The rules are public, so this has no privacy cost.
 """
 
 from collections.abc import Mapping
@@ -33,27 +33,27 @@ class ConstrainedNet(SequentialModel):
 
     Attributes:
         domain: the table's domain, m attributes, with its rules.
-        base: the network of those that are modelled.
+        base: the network of the modelled attributes.
     """
 
     domain: Domain
     base: BayesNet | LoglinearNet | JunctionTreeNet
 
     def __post_init__(self) -> None:
-        """Refuse a network of other attributes."""
+        """Refuse a network over other attributes."""
         if self.base.domain.names != self.domain.modelled.names:
             raise InvalidInput("a network must have the attributes that are modelled, got others; learn it again.")
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """Column number of the attribute at each position; those that are computed come last."""
+        """Column number of the attribute at each position; computed attributes come last."""
         names = [self.base.domain.names[column] for column in self.base.order.tolist()]
         names += [rule.column for rule in self.domain.rules_of_computed]
         return np.asarray(self.domain.subset(names), np.int64)
 
     @cached_property
     def relations(self) -> tuple[tuple[Relation, ...], ...]:
-        """At each position, the relations of its attribute with earlier ones that restrict it."""
+        """At each position, the relations with earlier attributes that restrict its attribute."""
         order = self.order.tolist()
         of = {column: component for component in self.domain.components for column in component.columns}
         return tuple(
@@ -102,7 +102,7 @@ class ConstrainedNet(SequentialModel):
         if isinstance(self.base, LoglinearNet):
             begins, bucket = self.base.arrays.value_start, self.base.arrays.bucket
         else:
-            # A junction tree's parents enter by their values.
+            # A junction tree conditions on the values of parents.
             begins, bucket = self.base.arrays.bucket_start, self.base.arrays.bucket.astype(np.int32)
         records = np.empty((len(words) // len(self.domain), len(self.domain)), np.uint16)
         sample_strata(self.arrays, self.base.strata, begins, bucket, words, records)
@@ -114,15 +114,15 @@ class ConstrainedNet(SequentialModel):
 
 
 def constrained_document(domain: Domain, base: Mapping[str, Any]) -> dict[str, Any]:
-    """The document of a network whose records keep the rules of a domain, given the document of the network."""
+    """The document of a network constrained by a domain's rules, given the document of the network."""
     return {"format": FORMAT, "rules": [rule.document() for rule in domain.rules], "network": dict(base)}
 
 
 def network_in(domain: Domain, document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document of the network in one of a constrained network.
+    """The document of the network within that of a constrained network.
 
     Raises:
-        InvalidInput: the format is another, or the rules are not those of the domain.
+        InvalidInput: the format is different, or the rules are not those of the domain.
     """
     require_format(document, FORMAT)
     if document["rules"] != [rule.document() for rule in domain.rules]:
@@ -132,7 +132,7 @@ def network_in(domain: Domain, document: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
-    """Strides of all axes but the last in the number of a row."""
+    """Strides of all axes but the last in a row number."""
     return [prod(shape[axis + 1 : -1]) for axis in range(len(shape) - 1)]
 
 

@@ -1,11 +1,11 @@
 """Contrasts of a table: for an attribute with two buckets, only the difference of the two is measured.
 
-The sum of the two is a table of fewer attributes, which is measured anyway; noise on both cells would be spent on a
-number that is known. One row changes one entry by 1, up or down: each entry has the sensitivity of a count, and
-symmetric noise costs the same in both directions. So a table of differences is charged as a table of counts.
+Their sum belongs to a table of fewer attributes, which is measured anyway; measuring both cells would spend budget on
+a known number. One row changes one entry by 1, up or down: each entry has the sensitivity of a count, and symmetric
+noise costs the same in both directions. A table of differences is therefore charged like a table of counts.
 
 For an attribute of two buckets this is the residual query of Xiao, He, Zhang, Kifer 2023 (ResidualPlanner),
-whose general form changes several entries at once. How the answer is denoised does not belong here.
+whose general form changes several entries at once. Further denoising of the answers does not belong here.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ def contrast_shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def contrast_counts(counts: Counts) -> Counts:
-    """Contrasts of a table of counts: the second minus the first along each axis of length two."""
+    """Contrasts of a table of counts: second minus first along each axis of length two."""
     return np.asarray(_differences(counts), np.int64)
 
 
 def contrast(table: Cells) -> Cells:
-    """Contrasts of any table, such as expected counts."""
+    """Contrasts of a table of real numbers, such as expected counts."""
     return np.asarray(_differences(table), np.float64)
 
 
@@ -46,16 +46,16 @@ def completed(
 ) -> tuple[Cells, float]:
     """Noisy counts of all cells from a table's released entries and its known marginals.
 
-    The difference between released and expected entries must sum to 0 along each axis, because the table's marginals
-    over one attribute are known more precisely from other tables: subtracting its means removes noise that would
-    contradict them.
+    The difference between released and expected entries must sum to 0 along each axis, because the table's sums over
+    one attribute are known more precisely from other tables: subtracting the means removes noise that would contradict
+    them.
 
     Args:
         released: the noisy entries, shape `contrast_shape(expected.shape)`.
-        expected: counts whose sums over any one attribute are the known ones.
+        expected: counts with the known sums over any one attribute.
         deviation: standard deviation of the noise of an entry.
-        possible: where the table may have records, in the shape of `expected`, if that is known; entries that involve
-            other cells follow from the marginals.
+        possible: where the table may have records, in the shape of `expected`, if known; entries that involve other
+            cells follow from the marginals.
 
     Returns:
         Noisy counts, in the shape of `expected`, and the standard deviation of the remaining noise in each.
@@ -81,7 +81,7 @@ def completed(
 
 
 def with_contrast(table: Cells, released: Cells) -> Cells:
-    """A table with the released differences and unchanged sums of two buckets."""
+    """The table with the released differences, and sums of two buckets unchanged."""
     return np.asarray(table + _spread(released - contrast(table), table.shape))
 
 

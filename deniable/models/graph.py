@@ -1,6 +1,6 @@
 """An acyclic dependency graph over a domain and its topological order.
 
-How a graph is learnt does not belong here.
+Learning a graph does not belong here.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from deniable.foundation.tables import Parents
 
 
 def topological_order(domain: Domain, parents: Parents) -> tuple[int, ...]:
-    """Order parents before children (Kahn 1962); ties go to the fewest values, then to the first column.
+    """Order parents before children (Kahn 1962); ties are broken by fewest values, then by first column.
 
-    Attributes with few values come first because a seed's copied attributes are the first ones: the fewer combinations
-    of values they have, the more records share them.
+    Attributes with few values come first because the first attributes are those copied from a seed: the fewer their
+    combinations of values, the more records share them.
     """
     waiting = {child: set(those) for child, those in enumerate(parents)}
     order: list[int] = []
@@ -39,7 +39,7 @@ class Graph:
 
     Attributes:
         parents: the parents of each attribute, by column number.
-        order: the attributes, parents before children: sigma.
+        order: the attributes, parents before children (sigma in the paper).
         similarity: the noisy SU(x_i, bkt x_j) of each edge, in the shape of `parents`.
     """
 

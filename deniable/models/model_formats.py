@@ -1,6 +1,6 @@
-"""Networks by the format of their documents, so that a model can be read without knowing its learner.
+"""Reads networks by the format of their documents, without knowing the learner.
 
-What a network is does not belong here (bayes_net, loglinear.net, graphical.junction_tree_net).
+Networks are defined in bayes_net, loglinear.net and graphical.junction_tree_net.
 """
 
 from collections.abc import Mapping
@@ -27,11 +27,11 @@ _KINDS: dict[str, type[BayesNet] | type[LoglinearNet] | type[JunctionTreeNet]] =
 def model_from_document(
     domain: Domain, document: Mapping[str, Any]
 ) -> BayesNet | LoglinearNet | JunctionTreeNet | ConstrainedNet:
-    """The network that a document describes; its records keep the rules of the domain.
+    """The network that a document describes; its records satisfy the rules of the domain.
 
     Raises:
-        InvalidInput: the format is unknown, the document describes no network over this domain, or its rules are not
-            those of the domain.
+        InvalidInput: the format is unknown, the document does not describe a network over this domain, or its rules
+            are not those of the domain.
     """
     if domain.rules or document.get("format") == constrained_net.FORMAT:
         return ConstrainedNet(domain, _network(domain.modelled, network_in(domain, document)))

@@ -1,8 +1,8 @@
 """Released tables: noisy integers with a public multiplier, and the estimates of the counts.
 
-No floating-point number is stored here: estimates are computed from the integers on demand. A float computed from a
-count before release would disclose more about the count than the noisy integer does (Mironov 2012). How tables are
-counted, and with what noise, does not belong here.
+No floating-point number is stored: estimates are computed from the integers on demand. A float computed from a count
+before release could disclose more about the count than the noisy integer does (Mironov 2012). Counting and the choice
+of noise do not belong here.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class NoisySums:
 
     Attributes:
         sums: multiplier times the queried entries, plus integer noise, in the shape of the query.
-        multiplier: how many times the entries were added into the sums; public.
+        multiplier: public number of times that the entries were added into the sums.
         shares: shares of the budget spent on it, a multiple of the multiplier.
         turn: its number among all queries, from 1.
 
@@ -42,7 +42,7 @@ class NoisySums:
     turn: int
 
     def __post_init__(self) -> None:
-        """Refuse floats, whatever their origin."""
+        """Refuse floats, and numbers below 1."""
         if not isinstance(self.sums, np.ndarray) or self.sums.dtype != np.int64:
             got = getattr(self.sums, "dtype", type(self.sums).__name__)
             raise InvalidInput(f"the released entries of a table must be 64-bit integers, got {got}; release the sums.")
@@ -70,7 +70,7 @@ class NoisyMarginal:
 
     @property
     def shares(self) -> int:
-        """Shares of the budget that it was given."""
+        """Total shares of the budget spent on it."""
         return sum(release.shares for release in self.releases)
 
     @property
@@ -82,9 +82,9 @@ class NoisyMarginal:
     def values(self) -> Cells:
         """The precision-weighted mean of the releases: noisy counts, and differences along axes with two buckets.
 
-        With Gaussian noise, the precision of a release is proportional to its shares; where each share was a release of
-        its own, their sums are simply added. With Laplace noise, it grows with the square of the shares. Each value is
-        a correctly rounded quotient of two integers.
+        With Gaussian noise, the precision of a release is proportional to its shares; if each share was a separate
+        release, their sums are added. With Laplace noise, it grows with the square of the shares. Each value is a
+        correctly rounded quotient of two integers.
         """
         weights = [
             release.shares // release.multiplier if self.noise == "gaussian" else release.shares**2
@@ -95,7 +95,7 @@ class NoisyMarginal:
 
     @cached_property
     def deviation(self) -> Cells:
-        """Standard deviation of the noise of `values`: a scalar, or in the table's shape if entries are sums."""
+        """Noise standard deviation of `values`: a scalar, or an array in the table's shape if entries are sums."""
         if self.noise == "laplace":
             own = sqrt(2) * float(self.amount) / sqrt(sum(release.shares**2 for release in self.releases))
         else:
@@ -103,7 +103,7 @@ class NoisyMarginal:
         return np.asarray(own if self.terms is None else own * np.sqrt(self.terms), np.float64)
 
     def differences(self, sizes: Sequence[int]) -> list[int]:
-        """The attributes, given their numbers of buckets, that enter the table only as a difference of two buckets."""
+        """The attributes, given their numbers of buckets, that the table has only as a difference of two buckets."""
         return [i for i, entries in zip(self.attributes, self.shape, strict=True) if entries == 1 < sizes[i]]
 
     def joined(self, other: "NoisyMarginal") -> "NoisyMarginal":
@@ -119,13 +119,13 @@ def measured_table(
     reason: str,
     denoised: Cells | None = None,
 ) -> MeasuredTable:
-    """A table in the form in which all learners publish.
+    """Convert a table to the form in which all learners publish.
 
     Args:
         table: the table, with the releases of a step.
         by_values: those of its attributes that are counted by values.
         sizes: number of buckets of each attribute of the domain, if differences may have been released.
-        reason: why it was measured.
+        reason: the reason for measuring it.
         denoised: the estimate of its counts.
     """
     releases = tuple(
@@ -142,9 +142,9 @@ def measured_table(
 
 
 def marginal_of(table: MeasuredTable) -> NoisyMarginal:
-    """A published table in the form in which it is estimated here; all its releases have one kind of noise.
+    """Convert a published table to the form used for estimation here; all its releases have one kind of noise.
 
-    A share then has the largest amount of noise of which the amounts of all draws are whole parts.
+    A share then has the largest amount of noise such that all draws have integer shares.
     """
     costs = [release.noise.cost for release in table.releases]
     amount = 1 / Fraction(gcd(*(cost.numerator for cost in costs)), lcm(*(cost.denominator for cost in costs)))
@@ -155,11 +155,11 @@ def marginal_of(table: MeasuredTable) -> NoisyMarginal:
 
 
 def _quotients(sums: Sequence[Sums], weights: Sequence[int], divisor: int) -> Cells:
-    """The weighted sums over the divisor, each rounded once."""
+    """The weighted sums divided by the divisor, each rounded once."""
     largest = sum(weight * max(int(np.abs(own).max(initial=0)), 1) for weight, own in zip(weights, sums, strict=True))
     if max(largest, divisor) <= _EXACT_AS_FLOATS:
         added: Sums = sum((weight * own for weight, own in zip(weights, sums, strict=True)), np.zeros_like(sums[0]))
-        # In a fixed memory order, whatever that of the counts: later sums are rounded in the same order.
+        # In a fixed memory order, whatever that of the counts, so that later sums are rounded in the same order.
         return np.ascontiguousarray(added / divisor, np.float64)
     # Python divides integers of any size with one rounding; numpy would round them first.
     flat = zip(*(own.ravel().tolist() for own in sums), strict=True)

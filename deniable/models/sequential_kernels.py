@@ -1,7 +1,7 @@
-"""The interface of compiled code to any network whose attributes are drawn one after the other, each from one word.
+"""The interface of compiled code to any network whose attributes are drawn in sequence, each from one word.
 
-A kind of network implements it by overloads for the type of its arrays; kernels that resample, count plausible seeds or
-draw from histograms are compiled for each kind. The distributions do not belong here.
+Each kind of network implements it by overloads for the type of its arrays; kernels that resample, count plausible
+seeds or draw from histograms are compiled for each kind. The distributions do not belong here.
 """
 
 # numba infers the types of kernels
@@ -38,22 +38,22 @@ class Network(Protocol):
         """Column number of the attribute at each position."""
 
     def in_order(self, codes: Codes) -> Codes:
-        """Columns of the domain to positions of the order."""
+        """Reorder from columns of the domain to positions of the order."""
 
     def in_columns(self, records: Codes) -> Codes:
-        """Positions of the order back to columns of the domain."""
+        """Reorder from positions of the order to columns of the domain."""
 
     def sample(self, words: "NDArray[np.uint32]") -> Codes:
         """Draw whole records from one word per value, columns as in the domain."""
 
     def sample_evenly(self, words: "NDArray[np.uint32]") -> Codes:
-        """Draw whole records that jointly may vary less about the network's distribution than independent ones."""
+        """Draw whole records that jointly may vary less than independent ones."""
 
     def words_of_matching(self, records: int) -> int:
-        """Number of words that `matched` takes for some records."""
+        """Number of words that `matched` takes for a number of records."""
 
     def matched(self, codes: Codes, words: "NDArray[np.uint32]") -> Codes:
-        """Drawn records, changed so that they meet what the network was made of better than the draw did."""
+        """Drawn records, changed to agree more closely with the tables from which the network was made."""
 
     def document(self) -> dict[str, Any]:
         """The network in names and integers, ready for JSON."""
@@ -84,6 +84,6 @@ def draw_column(net, position, block, words, live, scored):
             before, and the candidates' after. Attempts that copy the position keep their value.
         words: the words from which values are drawn, one each.
         live: number of attempts.
-        scored: whether to fill `factors` at the position.
+        scored: whether to fill in `factors` at the position.
     """
     raise NotImplementedError

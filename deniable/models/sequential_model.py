@@ -1,6 +1,6 @@
-"""The common part of all networks: attributes in an order, records drawn along it from one word per value.
+"""The common part of all networks: records are drawn along an order of the attributes, from one word per value.
 
-The distributions do not belong here, nor their interface to compiled code (sequential_kernels).
+The distributions and their interface to compiled code (sequential_kernels) do not belong here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from deniable.foundation.errors import InvalidInput
 
 
 class _Ordered(Protocol):
-    """What a kind of network must provide."""
+    """The interface that each kind of network provides."""
 
     @property
     def domain(self) -> Domain:
@@ -31,18 +31,18 @@ class _Ordered(Protocol):
         """Draw whole records, without a seed."""
 
     def in_columns(self, records: Codes) -> Codes:
-        """Positions of the order back to columns of the domain."""
+        """Reorder from positions of the order to columns of the domain."""
 
 
 class SequentialModel:
-    """A network whose attributes are drawn one after the other."""
+    """A network whose attributes are drawn in sequence."""
 
     def in_order(self: _Ordered, codes: Codes) -> Codes:
-        """Columns of the domain to positions of the order."""
+        """Reorder from columns of the domain to positions of the order."""
         return np.ascontiguousarray(codes[:, self.order])
 
     def in_columns(self: _Ordered, records: Codes) -> Codes:
-        """Positions of the order back to columns of the domain."""
+        """Reorder from positions of the order to columns of the domain."""
         codes = np.empty_like(records)
         codes[:, self.order] = records
         return codes
@@ -62,9 +62,9 @@ class SequentialModel:
         return self.in_columns(records)
 
     def sample_evenly(self: _Ordered, words: NDArray[np.uint32]) -> Codes:
-        """Draw whole records, without a seed, that jointly may vary less about the network than independent ones.
+        """Draw whole records, without a seed, that jointly may vary less than independent ones.
 
-        Each on its own has the network's distribution. No privacy argument may rely on their independence.
+        Each record on its own has the network's distribution. No privacy argument may rely on their independence.
 
         Args:
             words: fresh uniform words, shape (rows * m,).
@@ -75,20 +75,20 @@ class SequentialModel:
         return self.sample(words)
 
     def words_of_matching(self, records: int) -> int:  # noqa: ARG002 - as kinds of networks that match need it
-        """Number of words that `matched` takes for some records; none unless a kind of network overrides this."""
+        """Number of words that `matched` takes for a number of records; 0 unless a kind of network overrides this."""
         return 0
 
     def matched(self, codes: Codes, words: NDArray[np.uint32]) -> Codes:  # noqa: ARG002 - as above
-        """Drawn records, changed so that they meet what the network was made of better than the draw did.
+        """Drawn records, changed to agree more closely with the tables from which the network was made.
 
-        No privacy argument may rely on their independence, nor on each having the network's distribution.
+        No privacy argument may rely on their independence, or on each having the network's distribution.
 
         Args:
             codes: the records, columns as in the domain.
             words: fresh uniform words, `words_of_matching` of them.
 
         Returns:
-            Codes of the same shape; the same unless a kind of network overrides this.
+            Codes of the same shape; unchanged unless a kind of network overrides this.
         """
         return codes
 
@@ -106,7 +106,7 @@ def places(order: Sequence[int], m: int) -> dict[int, int]:
 
 
 def starts(sizes: Sequence[int], *, closed: bool = False) -> NDArray[np.int64]:
-    """Where each of several runs begins, and where the last one ends if `closed`."""
+    """Start of each of several runs, followed by the end of the last if `closed`."""
     begins = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     return begins if closed else begins[:-1]
 
@@ -115,7 +115,7 @@ def require_format(document: Mapping[str, Any], *formats: str) -> str:
     """The format of a model's document.
 
     Raises:
-        InvalidInput: the format is none of those.
+        InvalidInput: the format is not one of those.
     """
     found = str(document.get("format"))
     if found not in formats:

@@ -1,9 +1,9 @@
-"""Exact draws from urns of integer weights: no floating-point number enters between counts and draws.
+"""Exact draws from urns of integer weights, without floating-point arithmetic between counts and draws.
 
-A value of a row of counts n_j is drawn with weights b n_j + a, by a uniform integer below their sum S, in two stages: a
-number below the prior mass C a selects a value evenly, and the rest selects one of the counted records. In a Polya
-urn a third part selects one of the earlier draws from the same row. The cost of draws does not belong here
-(privacy.urn_costs), nor what is counted.
+A value is drawn from a row of counts n_j with weights b n_j + a, by a uniform integer below their sum S: an integer
+below the prior mass C a selects a value uniformly, and any other selects one of the counted records. In a Polya urn a
+third range selects one of the earlier draws from the same row. The cost of draws (privacy.urn_costs) and the choice of
+counts do not belong here.
 
 `draw_blocks` is the perturbed Gibbs sampler of Park, Ghosh, Shankar 2013, with resetting blocks and, instead of a reset
 after one draw, Polya urns that serve several; `draw_polya` draws from a single row.
@@ -26,28 +26,29 @@ from deniable.privacy.urn_costs import UNIT, require_mass
 Integers = NDArray[np.int64]
 
 EVEN = -1
-"""Prior of a row from which all values are drawn evenly, whatever was counted."""
+"""Prior of a row from which all values are drawn uniformly, whatever its counts."""
 
 _BLOCKS_AT_ONCE = 1 << 12
 
 
 class Urns(NamedTuple):
-    """Rows of counts for each attribute given a key, which is a list of other attributes' buckets.
+    """Rows of counts for each attribute, given a key: the buckets of other attributes.
 
     Attributes:
         cardinality: number of values of each attribute, shape (m,).
-        key_start: where each attribute's key begins in `key` and `stride`, shape (m + 1,).
+        key_start: start of each attribute's key in `key` and `stride`, shape (m + 1,).
         key: the attributes of the keys.
-        stride: stride of each one's bucket in the number of a row.
-        bucket_start: where each attribute's buckets begin in `bucket`, shape (m,).
+        stride: stride of each key attribute's bucket in the row number.
+        bucket_start: start of each attribute's buckets in `bucket`, shape (m,).
         bucket: bucket of each value.
-        row_start: where each attribute's rows begin in `prior`, shape (m,).
+        row_start: start of each attribute's rows in `prior`, shape (m,).
         prior: weight a of each value of a row, in units of 1 / b records, or EVEN.
-        table_start: where each attribute's table begins in `cumulative`, shape (m,).
+        table_start: start of each attribute's table in `cumulative`, shape (m,).
         cumulative: running sums of the counts of each row.
-        seed_start: where each attribute's seed weights begin in `seed`, shape (m + 1,).
+        seed_start: start of each attribute's seed weights in `seed`, shape (m + 1,).
         seed: running sums of the public weights with which seeds are drawn.
-        pool: public seeds, of which one is drawn evenly for each block, shape (seeds, m); if empty, by the weights.
+        pool: public seeds, one of which is drawn uniformly for each block, shape (seeds, m); if empty, seeds are drawn
+            by the weights.
     """
 
     cardinality: Integers
@@ -67,7 +68,7 @@ class Urns(NamedTuple):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _first_above(cumulative, start, size, target):
-    """The first of `size` running sums from `start` on that exceeds a target."""
+    """Index of the first of `size` running sums from `start` on that exceeds a target."""
     low = 0
     high = size - 1
     while low < high:
@@ -87,11 +88,11 @@ def _draw_blocks(words, urns, block, most, records):  # noqa: C901, PLR0912, PLR
         words: words of a stream, shape (n,).
         urns: the urns.
         block: number of records in a block; the last block of `records` may be shorter.
-        most: number of draws that a row serves in a block, after which all its values are drawn evenly.
-        records: where records go, shape (count, m).
+        most: number of draws from a row's urn in a block; later draws from the row are uniform.
+        records: filled with records, shape (count, m).
 
     Returns:
-        Number of records made, and of words that they used up.
+        Numbers of records made and of words consumed.
     """
     count, m = records.shape
     rows = np.empty((block, m), np.int64)
@@ -162,16 +163,15 @@ def _draw_blocks(words, urns, block, most, records):  # noqa: C901, PLR0912, PLR
 def draw_blocks(stream: WordStream, urns: Urns, records: int, *, block: int = 1, most: int = 1) -> Codes:
     """Draw records by the perturbed Gibbs sampler, block by block.
 
-    Each block begins at a seed of its own, drawn from the public pool, or by the public weights. A record is one pass
-    over the attributes in their order, each drawn from the row that its key selects; the next record of the block
-    begins at that one.
+    Each block starts from its own seed, drawn from the public pool or by the public weights. A record is one pass over
+    the attributes in order, each drawn from the row that its key selects; the next record of the block starts from it.
 
     Args:
         stream: the words.
         urns: the urns; the weights of a row sum to at most LARGEST_MASS.
         records: number of records.
         block: number of records in a block.
-        most: number of draws that a row serves in a block: a Polya urn, and afterwards even draws.
+        most: number of draws from a row's Polya urn in a block; later draws from the row are uniform.
 
     Returns:
         Codes, shape (records, m).
@@ -184,7 +184,7 @@ def draw_blocks(stream: WordStream, urns: Urns, records: int, *, block: int = 1,
     while done < records:
         blocks = min(-(-(records - done) // block), max(_BLOCKS_AT_ONCE // block, 1))
         part = made[done : done + blocks * block]
-        # Mostly two words a draw suffice; how many are needed is unbounded.
+        # Usually two words per draw suffice; the number needed is unbounded.
         words = stream.peek(2 * m * (blocks + len(part)) + spare)
         finished, used = _draw_blocks(words, urns, block, most, part)
         stream.skip(int(used))
@@ -195,7 +195,7 @@ def draw_blocks(stream: WordStream, urns: Urns, records: int, *, block: int = 1,
 
 @numba.njit(nogil=True, cache=True)
 def _draw_polya(words, cumulative, prior, values, draws, first):
-    """Draw from a Polya urn from draw number `first` on; see `draw_polya`. Returns the number made, and words used."""
+    """Continue draws from a Polya urn at number `first`; see `draw_polya`. Return draws made, words used."""
     even = prior * values
     counted = UNIT * (cumulative[len(cumulative) - 1] if len(cumulative) else 0)
     done = first
@@ -218,8 +218,8 @@ def _draw_polya(words, cumulative, prior, values, draws, first):
 def draw_polya(stream: WordStream, counts: Integers, prior: int, draws: int, *, values: int = 0) -> Integers:
     """Draw from one Polya urn: the draws are jointly Dirichlet-multinomial with parameters n_j + a / b.
 
-    Time and words are proportional to the number of draws, and memory to that of counts: values beyond the counts
-    given are ones that were never counted.
+    Time and words are proportional to the number of draws, and memory to that of counts: values beyond the given
+    counts have count 0.
 
     Args:
         stream: the words.
@@ -249,7 +249,7 @@ def draw_polya(stream: WordStream, counts: Integers, prior: int, draws: int, *, 
 
 @numba.njit(nogil=True, cache=True)
 def _draw_weighted(words, cumulative, prior, draws, first):
-    """One draw for each row from row number `first` on. Returns the number of draws there are, and words used."""
+    """Draw once for each row from row number `first` on; return the total number of draws, and the words used."""
     values = cumulative.shape[1]
     done = first
     used = 0
@@ -273,7 +273,7 @@ def draw_weighted(stream: WordStream, weights: Integers, prior: int) -> Integers
     Args:
         stream: the words.
         weights: shape (rows, values), at least 0.
-        prior: weight that is added to each value, at least 0; the weights of a row sum to 1 to LARGEST_MASS.
+        prior: weight added to each value, at least 0; the weights of a row sum to between 1 and LARGEST_MASS.
 
     Returns:
         The values drawn, shape (rows,).

@@ -1,7 +1,7 @@
 """Plausible deniability (Bindschaedler, Shokri and Gunter 2017): privacy tests, seeds, and Mechanism 1.
 
-privacy_tests: the tests and their parameters. plausible_seeds, seed_prefixes: exact number of seeds that could have
-produced a record. mechanism_one: many candidates, each from its own seed; mechanism_one_kernels is its compiled code.
-resampling: a seed's first attributes are copied, the rest are drawn. seed_accounting: the cost of all candidates.
-sampled_tests: their cost where plausible seeds are counted among some of the rows.
+privacy_tests: the tests and their parameters. plausible_seeds, seed_prefixes: the exact number of seeds that could
+have produced a record. mechanism_one: many candidates, each from its own seed; mechanism_one_kernels is its compiled
+code. resampling: a seed's first attributes are copied, the rest are drawn. seed_accounting: the cost of all
+candidates. sampled_tests: their cost if plausible seeds are counted in a random sample of the rows.
 """

@@ -1,11 +1,11 @@
 """Mechanism 1* over many candidates: draw a seed, draw a candidate from it, release it if it passes the privacy test.
 
 The number of candidates is fixed before the first is drawn. Each has its own seed and its own noise, and is tested
-once. How work is divided, where tables are stored and what a candidate costs does not belong here.
+once. The division of work, the storage of tables and the cost of candidates do not belong here.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 2, Mechanism 1 with Privacy Tests 1 and 2. Mechanism 1* extends it
-so that the outcome "nothing released" may be observed too: with a public probability rho an attempt is dropped before
-anything else, and the seed is drawn from max(n, N0) places, of which those from n on are empty.
+so that the outcome "nothing released" may also be observed: an attempt is first dropped with public probability rho,
+and the seed is drawn from max(n, N0) places, of which those from n on are empty.
 """
 
 from collections.abc import Callable
@@ -29,11 +29,11 @@ from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import Model, SeedResampler
 from deniable.privacy.common_events import WORDS
 
-# Number of attempts whose words are generated together, so that they stay in the processor's cache.
+# Number of attempts whose words are generated at once, so that they stay in the processor's cache.
 _AT_A_TIME = 16_384
 _WORDS_AHEAD = 256
 _WORDS_BESIDE = 6
-"""Words per attempt in addition to those of the re-sampled values, rarely more: drop, place, their number, noise."""
+"""Usual words per attempt, besides those of re-sampled values: drop, place, number of values, noise."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class MechanismOne:
         )
 
     def parameters(self, omega: dict[int, int]) -> dict[str, Parameter]:
-        """Parameters of a candidate's distribution apart from the model and the seeds, for the key of its stream."""
+        """Parameters of a candidate's distribution, apart from model and seeds, for the key of its stream."""
         return {
             "k": self.test.k,
             "gamma": self.test.gamma,
@@ -83,7 +83,7 @@ class MechanismOne:
 
     @property
     def noise(self) -> DiscreteLaplace:
-        """The noise distribution of the threshold; the deterministic test does not draw from it."""
+        """The distribution of the noise on the threshold; unused by the deterministic test."""
         return DiscreteLaplace(Fraction(1) if self.test.eps0 is None else 1 / self.test.eps0)
 
 
@@ -94,7 +94,7 @@ Counter = Callable[[Codes, int], int]
 def _make_attempt(
     model: Model, seeds: Codes, attempt: MechanismOne, count: Counter, stream: WordStream
 ) -> Codes | None:
-    """Make one attempt, with the same words as `mechanism_one_kernels.run`; returns the released record, or None."""
+    """Make one attempt, with the same words as `mechanism_one_kernels.run`; return the released record, or None."""
     room = _WORDS_AHEAD
     while True:
         words = stream.peek(room)
@@ -121,7 +121,7 @@ def synthesize(
         model: the synthesizer.
         index: the seeds, indexed for the model's order and numbers of re-sampled attributes.
         attempt: the mechanism's public parameters.
-        stream: fresh words; the result depends on them alone.
+        stream: fresh words, which alone determine the draws.
         candidates: number of attempts.
 
     Returns:
@@ -170,18 +170,18 @@ def synthesize(
 
 @dataclass(frozen=True)
 class Counting:
-    """How plausible seeds are counted by the scan.
+    """The counting of plausible seeds by the scan.
 
     Attributes:
         check_probability: probability with which a seed is scored, a multiple of 2^-32; 1 scores all of them.
-        max_plausible: the largest number that is counted; None for no limit.
+        max_plausible: the largest number to count; None for no limit.
     """
 
     check_probability: Fraction = Fraction(1)
     max_plausible: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a probability that words cannot have."""
+        """Refuse a probability that is not a multiple of 2^-32."""
         if not 0 < self.check_probability <= 1 or (self.check_probability * WORDS).denominator != 1:
             asked = self.check_probability
             msg = f"the probability of scoring a seed must be a multiple of 2^-32 in (0, 1], got {asked}."
@@ -189,18 +189,18 @@ class Counting:
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """What decides the draws in addition to `MechanismOne.parameters`."""
+        """The parameters that determine the draws in addition to `MechanismOne.parameters`."""
         return {"check_probability": self.check_probability, "max_plausible": self.max_plausible or 0}
 
     def scored(self, seeds: Codes, stream: WordStream) -> Codes | None:
-        """The seeds that are scored for one candidate, each independently with the same probability; None for all."""
+        """The seeds to score for one candidate, each selected independently with equal probability; None for all."""
         if self.check_probability == 1:
             return None
         return seeds[stream.take(len(seeds)).astype(np.int64) < int(self.check_probability * WORDS)]
 
 
 ALL_SEEDS = Counting()
-"""All seeds are scored, and all that are plausible are counted."""
+"""All seeds are scored, and all plausible ones counted."""
 
 
 def synthesize_by_scan(
@@ -212,10 +212,10 @@ def synthesize_by_scan(
     *,
     counting: Counting = ALL_SEEDS,
 ) -> Codes:
-    """Make a fixed number of attempts with any model that has a density, scoring one seed after the other.
+    """Make a fixed number of attempts with any model that has a density, by scoring seeds one by one.
 
-    Where all seeds are scored, it uses the words of a stream exactly as `synthesize` does, so that both release the
-    same records for the same model. The time of a candidate depends on how many seeds there are, and not on which.
+    If all seeds are scored, it uses the words of a stream exactly as `synthesize` does, so that both release the same
+    records for the same model. The time per candidate depends on the number of seeds, not on their values.
 
     Args:
         model: any model.
@@ -223,13 +223,13 @@ def synthesize_by_scan(
         attempt: the mechanism's public parameters.
         stream: fresh words.
         candidates: number of attempts.
-        counting: which seeds are scored for a candidate, and how many are counted.
+        counting: the sampling of seeds to score, and the limit on the count.
 
     Returns:
         The released records in the order of their attempts, shape (released, m), positions in the model's order.
 
     Raises:
-        InvalidInput: the limit on the count is less than k.
+        InvalidInput: the limit on the count is below k.
     """
     most = counting.max_plausible
     if most is not None and most < attempt.test.k:

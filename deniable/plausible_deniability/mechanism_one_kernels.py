@@ -1,9 +1,9 @@
 """Attempts of Mechanism 1* in blocks: compiled code.
 
 `mechanism_one` defines an attempt, and can make attempts one by one; the same words give the same records. Here the
-words of a block are parsed first, and then each stage is run for the whole block: seeds are fetched, values are drawn
-attribute by attribute, seeds are counted. So many memory fetches overlap, and an attribute's tables stay in the
-processor's cache.
+words of a block are parsed first, and then each stage is run for the whole block: fetching seeds, drawing values
+attribute by attribute, counting seeds. Thus memory fetches overlap, and an attribute's tables stay in the processor's
+cache.
 """
 
 # numba infers the types of kernels
@@ -33,17 +33,17 @@ class AttemptArrays(NamedTuple):
 
 
 class BlockArrays(NamedTuple):
-    """A block of attempts with a seed, or of records whose first attributes are known from elsewhere.
+    """A block of attempts with a seed, or of records whose first attributes are already known.
 
     Attributes:
         seed: number of the seed, shape (ATTEMPTS_A_BLOCK,).
-        copied: number of attributes that are copied.
-        at: position of the word of each attempt's value at position p, less p.
+        copied: number of copied attributes.
+        at: index of the word of each attempt's value at position p, minus p.
         noise: noise on the threshold.
-        shared: number of attributes, from the first that any attempt draws, up to which candidate and seed agree.
+        shared: number of attributes, counted from the first that any attempt draws, on which candidate and seed agree.
         plausible: number of plausible seeds.
-        records: the seeds' values, as far as any attempt copies them, and where they are drawn, the candidates';
-            positions in topological order, shape (m, ATTEMPTS_A_BLOCK).
+        records: the seeds' values, up to the last that any attempt copies, then overwritten by drawn values; positions
+            in topological order, shape (m, ATTEMPTS_A_BLOCK).
         factors: probability of each value given the earlier ones, shape (m, ATTEMPTS_A_BLOCK).
     """
 
@@ -58,7 +58,7 @@ class BlockArrays(NamedTuple):
 
     @classmethod
     def empty(cls, attributes: int) -> "BlockArrays":
-        """Room for a block; not to be shared by threads."""
+        """Allocate a block; not to be shared by threads."""
         return cls(
             seed=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
             copied=np.zeros(ATTEMPTS_A_BLOCK, np.int64),
@@ -73,7 +73,7 @@ class BlockArrays(NamedTuple):
 
 @numba.njit(nogil=True, cache=True, forceinline=True)
 def draw_seed(attempt, size, words, position):
-    """The number of an attempt's seed, -1 for none, and the next position, -1 if the words do not suffice."""
+    """The number of an attempt's seed, -1 for none, and the next position, -1 if words run out."""
     seed = np.int64(-1)
     kept = True
     if attempt.drop_numerator > 0:
@@ -88,11 +88,11 @@ def draw_seed(attempt, size, words, position):
 
 @numba.njit(nogil=True, cache=True)
 def _part_words(block, choice, attempt, thresholds, size, m, words, used, attempts):
-    """Parse the words of up to a block of attempts.
+    """Parse the words of at most a block of attempts.
 
     Returns:
-        Number of attempts, of those with a seed, of words used, and the position after the last one or the reason why
-        there is none.
+        Numbers of attempts, of those with a seed, and of words used, and the position after the last attempt or the
+        reason for stopping.
     """
     levels, cumulative = choice.levels, choice.cumulative
     seeds, copies, ats, noises = block.seed, block.copied, block.at, block.noise
@@ -106,7 +106,7 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
             level = 0
             if several:
                 pick, position = uniform_below(words, position, cumulative[-1])
-                # No early exit: a branch would usually be mispredicted.
+                # No early exit: the branch would usually be mispredicted.
                 for below in range(len(cumulative)):
                     level += pick >= cumulative[below]
             copied = levels[np.uint64(level)]
@@ -133,10 +133,10 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
 
 @numba.njit(nogil=True, cache=True)
 def _fetch(block, index, copied, live):
-    """Copy the first values of each seed, as many as any attempt copies; re-sampled values are overwritten later."""
+    """Copy the first values of each seed, up to the last that any attempt copies; some are overwritten later."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
     those, plausible = block.seed, block.plausible
-    # The first entry of each, so that all fetches are under way before one is awaited.
+    # The first entry of each, so that all fetches are under way before any is awaited.
     for i in range(live):
         seed = np.uint64(those[i])
         plausible[i] = seeds[seed, 0] + nodes[seed, 0]
@@ -148,7 +148,7 @@ def _fetch(block, index, copied, live):
 
 @numba.njit(nogil=True, cache=True)
 def _compare(values, before, agrees, shared):
-    """Count one more attribute for the candidates that have agreed with their seeds so far and still do."""
+    """Count one more attribute for candidates that agree with their seeds up to and including it."""
     for i in range(ATTEMPTS_A_BLOCK):
         agrees[i] &= values[i] == before[i]
         shared[i] += agrees[i]
@@ -156,7 +156,7 @@ def _compare(values, before, agrees, shared):
 
 @numba.njit(nogil=True, cache=True)
 def _keep(block, attempt, live, positions, released, passed):
-    """Move the candidates that pass to the released records, columns as in the domain; returns their new number."""
+    """Append passing candidates to the released records, columns as in the domain; return their new number."""
     plausible, noise, records = block.plausible, block.noise, block.records
     for i in range(live):
         if plausible[i] >= attempt.k + noise[i]:
@@ -175,18 +175,18 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, posit
         net: the network's arrays.
         index: the seed index's arrays.
         classes: the probability classes' arrays.
-        choice: how many attributes are copied.
+        choice: the distribution of the number of copied attributes.
         attempt: the mechanism's public parameters.
         thresholds: the distribution of the noise.
         words: words of a stream.
         attempts: number of attempts.
         positions: position of each column of the domain in the network's order, shape (m,).
-        released: room for the records of all attempts, columns as in the domain, shape (attempts, m).
+        released: array for the records of all attempts, columns as in the domain, shape (attempts, m).
         block: working memory.
 
     Returns:
-        Number of attempts made, of words used, of records released, and the position after the last attempt or the
-        reason why there is none.
+        Numbers of attempts made, of words used and of records released, and the position after the last attempt or the
+        reason for stopping.
     """
     m = released.shape[1]
     levels = choice.levels

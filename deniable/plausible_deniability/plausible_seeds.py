@@ -1,13 +1,13 @@
-"""The number of seeds that could have produced a record: exact, from counts of shared prefixes, or by a full scan.
+"""The exact number of seeds that could have produced a record, from counts of shared prefixes or by a full scan.
 
-A seed's copied attributes are the first ones of the order, so a candidate's probability given a seed depends on the
-seed only through the length of their common prefix. Drawing and testing candidates does not belong here.
+A seed's copied attributes are the first in the order, so a candidate's probability given a seed depends on the seed
+only through the length of their common prefix. Drawing and testing candidates does not belong here.
 
 Let h_L(y) be the number of seeds that agree with y on its first L attributes, w the public weights of the numbers of
 re-sampled attributes, and R_L(y) the product of y's conditional probabilities from position L on (parents come
 earlier, copied or re-sampled, so R does not depend on the seed). Then p_d(y) = A_l(y) = sum over levels L <= l of w_L
-R_L(y), where l is the length of the longest prefix on which d and y agree. A is nondecreasing in l, hence the seeds
-whose probability falls in a bucket i are those with l in an interval [a, b], and there are h_a(y) - h_b'(y) of them,
+R_L(y), where l is the length of the longest prefix on which d and y agree. A is non-decreasing in l, hence the seeds
+whose probability falls in bucket i are those with l in an interval [a, b], and there are h_a(y) - h_b'(y) of them,
 where b' is the next level after b. With a single level all plausible seeds have the same probability and their number
 is h_L(y) for any gamma.
 """
@@ -44,8 +44,8 @@ class IndexArrays(NamedTuple):
         node_count: number of seeds that share each node's prefix, shape (nodes,).
         levels: lengths of prefixes that may be copied, ascending, shape (levels,).
         weights: share of candidates that copy a prefix of each length, shape (levels,).
-        slot_start: where each depth's hash table begins in `keys`, from the first level on, shape (depths + 1,).
-        keys: node << 16 | code of the edges that lead one attribute deeper, or all ones.
+        slot_start: start of each depth's hash table in `keys`, from the first level on, shape (depths + 1,).
+        keys: node << 16 | code for each edge one attribute deeper, or all ones.
         children: the nodes they lead to.
     """
 
@@ -83,7 +83,7 @@ def _renormalise(steps, fraction):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _add(steps, fraction, other_steps, other_fraction):
-    """Add two values; a value two steps below the other does not affect its last digit."""
+    """Add two values; a value two steps smaller does not affect the other's last digit."""
     if other_fraction == 0.0:
         return steps, fraction
     if fraction == 0.0 or steps > other_steps + 1:
@@ -128,7 +128,7 @@ def probability_class(steps, fraction, classes):
 
 
 def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
-    """The bounds gamma^-i down to the smallest positive probability of a record, 2^(-32 m).
+    """The bounds gamma^-i, down to the smallest positive probability of a record, 2^(-32 m).
 
     Args:
         gamma: ratio of a class's bounds, above 1.
@@ -148,7 +148,7 @@ def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
 
 
 def levels_of(omega: dict[int, int], m: int) -> list[int]:
-    """Lengths of the prefixes that candidates of m attributes may copy, ascending.
+    """Ascending lengths of the prefixes that candidates with m attributes may copy.
 
     Raises:
         InvalidInput: a number of re-sampled attributes is not in 0..m, or has no positive weight.
@@ -224,12 +224,12 @@ class SeedIndex:
 
 
 # The parts of `count_plausible` are inlined and have a single return each: otherwise numba counts references to every
-# array for every candidate.
+# array at every candidate.
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _shared_level(index, candidate, seed):
-    """The last level up to which a seed agrees with its candidate; re-sampling may draw the seed's values again."""
+    """The last level up to which a seed agrees with its candidate; re-sampling may reproduce the seed's values."""
     levels = index.levels
     agree = levels[0]
     while agree < levels[-1] and index.seeds[seed, agree] == candidate[agree]:
@@ -242,7 +242,7 @@ def _shared_level(index, candidate, seed):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _classify(steps, fractions, classes, found):
-    """The class of A_L at each level L, from w_L R_L at each: A is summed from the first level up."""
+    """The class of A_L at each level L, from w_L R_L at each level: A is summed from the first level up."""
     step = 0
     fraction = 0.0
     for level in range(len(found)):
@@ -267,7 +267,7 @@ def _classify_levels(net, index, classes, candidate, steps, fractions, found):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _interval(found, own):
-    """The first of the adjacent levels in the same class as one's own, and the first level after them that is not."""
+    """The first of the adjacent levels in the same class as a given level, and the first level after them."""
     first = own
     while first > 0 and found[first - 1] == found[own]:
         first -= 1
@@ -291,7 +291,7 @@ def _child(slot_start, keys, children, depth, node, code):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _count_sharing(index, candidate, seed, level, deeper):
-    """Number of seeds that agree with the candidate up to a deeper level, from a seed's node down."""
+    """Number of seeds that agree with the candidate up to a deeper level, searching down from a seed's node."""
     node = index.nodes[seed, level]
     position = index.levels[level]
     while node >= 0 and position < index.levels[deeper]:
@@ -303,7 +303,7 @@ def _count_sharing(index, candidate, seed, level, deeper):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def count_plausible(net, index, classes, candidate, seed, scratch):
-    """Number of seeds whose probability of the candidate is in the same class as that of its own seed; exact, O(m).
+    """Exact number of seeds that give the candidate a probability in the same class as its own seed does; O(m).
 
     Args:
         net: the network's arrays.
@@ -329,7 +329,7 @@ def count_plausible(net, index, classes, candidate, seed, scratch):
 
 @numba.njit(nogil=True, cache=True)
 def _shared_levels(levels, shared, live, own):
-    """Fill the last level up to which each candidate agrees with its seed; see `_shared_level`."""
+    """Fill in the last level up to which each candidate agrees with its seed; see `_shared_level`."""
     first = levels[0]
     level_of = np.zeros(levels[-1] - first + 1, np.int64)
     for level in levels[1:]:
@@ -340,7 +340,7 @@ def _shared_levels(levels, shared, live, own):
 
 @numba.njit(nogil=True, cache=True)
 def _score_levels(levels, weights, factors, live, scores):
-    """Fill A_L at each level L for each candidate of a block, as fractions without steps; False if one needs steps."""
+    """Fill in A_L at each level L for each candidate of a block, without steps; False if one needs steps."""
     last = len(levels) - 1
     product = np.ones(live)
     position = len(factors)
@@ -365,7 +365,7 @@ def _score_levels(levels, weights, factors, live, scores):
 
 @numba.njit(nogil=True, cache=True)
 def _bounds(scores, own, live, classes, lower, upper):
-    """Fill the bounds of the class that each candidate's own score lies in."""
+    """Fill in the bounds of the class that contains each candidate's own score."""
     steps, fractions, classes_a_bit = classes.steps, classes.fractions, classes.classes_a_bit
     last = len(steps) - 2
     score = np.empty(live)
@@ -373,7 +373,7 @@ def _bounds(scores, own, live, classes, lower, upper):
         score[i] = scores[own[i], i]
     bits = score.view(np.int64)
     for i in range(live):
-        # The bits of a number in (0, 1], read as an integer, give its binary logarithm to within a tenth.
+        # The bits of a number in (0, 1], interpreted as an integer, approximate its binary logarithm to within a tenth.
         found = int((1023 - bits[i] * 2.0**-52) * classes_a_bit)
         found = _class_near(found, 0, score[i], steps, fractions)
         above, below, many = fractions[found], fractions[found + 1], steps[found + 1]
@@ -384,19 +384,19 @@ def _bounds(scores, own, live, classes, lower, upper):
 
 @numba.njit(nogil=True, cache=True)
 def _intervals(index, classes, factors, own, live, first, beyond):
-    """For each candidate of a block the levels whose seeds are plausible, as in `count_plausible`.
+    """Find the levels whose seeds are plausible for each candidate of a block, as in `count_plausible`.
 
-    A is nondecreasing in the level, so it suffices to count the levels at or below the class's lower bound and those
+    A is non-decreasing in the level, so it suffices to count the levels at or below the class's lower bound and those
     above its upper bound.
 
     Args:
         index: the seed index's arrays.
         classes: the probability classes' arrays.
         factors: probability of each value given the earlier ones, shape (m, at least live).
-        own: numbers of the levels that candidates share with their seeds.
+        own: index of the level that each candidate shares with its seed.
         live: number of attempts.
-        first: number of the first level, to be filled.
-        beyond: number of the first level after these, to be filled.
+        first: filled with the index of the first level.
+        beyond: filled with the index of the first level after these.
 
     Returns:
         True; False if a probability is too small for a float.
@@ -420,7 +420,7 @@ def _intervals(index, classes, factors, own, live, first, beyond):
 
 @numba.njit(nogil=True, cache=True)
 def _intervals_with_steps(index, classes, factors, own, live, first, beyond):
-    """The same for probabilities of any size, candidate by candidate."""
+    """The same for probabilities of any magnitude, candidate by candidate."""
     levels, weights = index.levels, index.weights
     last = len(levels) - 1
     steps = np.empty(last + 1, np.int64)
@@ -441,7 +441,7 @@ def _intervals_with_steps(index, classes, factors, own, live, first, beyond):
 
 @numba.njit(nogil=True, cache=True)
 def count_plausible_of_block(index, classes, block, live):
-    """Fill the numbers of plausible seeds of a block of candidates: `count_plausible` for each.
+    """Fill in the numbers of plausible seeds of a block of candidates: `count_plausible` for each.
 
     Args:
         index: the seed index's arrays.
@@ -500,19 +500,20 @@ def count_plausible_by_scan(
     max_plausible: int | None = None,
     block_rows: int = 65_536,
 ) -> int:
-    """Number of seeds in the same probability class as a candidate's own seed, by scoring one seed after the other.
+    """Number of seeds in the same probability class as a candidate's own seed, by scoring seeds one by one.
 
-    For models whose probability depends on the whole seed, to check `count_plausible`, and to count among some of the
-    seeds only. A limit does not end the count early: the running time must not depend on how many seeds are plausible.
+    Used for models whose probability depends on the whole seed, to check `count_plausible`, and to count in a sample
+    of the seeds. A limit does not end the count early: the running time must not depend on the number of plausible
+    seeds.
 
     Args:
         probabilities: the probability of the candidate given each of some seeds, shape (rows,).
         seeds: all seeds, shape (n, m).
         seed: number of the candidate's seed.
         classes: the probability classes.
-        among: the seeds that are scored, shape (rows, m); all by default. Which they are must not depend on the data,
-            and must be independent from one seed to another (sampled_tests).
-        max_plausible: the largest number that is counted.
+        among: the seeds to score, shape (rows, m); all by default. The selection must be independent of the data, and
+            across seeds (sampled_tests).
+        max_plausible: the largest number to count.
         block_rows: seeds scored at a time.
 
     Returns:
@@ -527,7 +528,7 @@ def count_plausible_by_scan(
         found = np.empty(len(block), np.int64)
         _classes_of(probabilities(block), classes, found)
         plausible += int(np.count_nonzero(found == own[0]))
-    # A probability too small for a float has no class: none of the seeds is plausible. All were scored before that.
+    # A probability too small for a float has no class: no seed is plausible. All have been scored by then.
     if own[0] < 0:
         return 0
     return plausible if max_plausible is None else min(plausible, max_plausible)

@@ -1,6 +1,6 @@
 """Plausible deniability: its privacy tests, and the privacy loss of one attempt at a record.
 
-Counting plausible seeds does not belong here (plausible_seeds), nor does the cost of many candidates (seed_accounting).
+Counting plausible seeds (plausible_seeds) and the cost of many candidates (seed_accounting) do not belong here.
 
 Mechanism 1 draws a seed from n rows and a candidate from the seed, counts the rows that give the candidate a
 probability in the same geometric bucket as the seed does, and releases the candidate if that count passes the privacy
@@ -28,7 +28,7 @@ from deniable.privacy.composition import require_delta
 from deniable.privacy.loss import Guarantee
 
 NoiseLaw = Literal["discrete_laplace", "laplace"]
-"""Distribution of the noise on the threshold: the one that is drawn, and the one in the paper's formulas."""
+"""Distribution of the noise on the threshold: as drawn, or as in the paper's formulas."""
 
 EXACT = "theorem_1_exact"
 """Name of the exact form of Theorem 1, as an accountant."""
@@ -36,9 +36,9 @@ EXACT = "theorem_1_exact"
 _REACH = 60.0
 # Logarithms decide the bucket of a probability unless it is this close to a bound, in relative terms.
 _NEAR_A_BOUND = 1e-9
-# Examining more counts than this one by one would take gigabytes.
+# Examining more counts than this individually would take gigabytes.
 _MOST_COUNTS = 20_000_000
-# Larger than the total floating-point error of a bound on delta.
+# Exceeds the total floating-point error of a bound on delta.
 _ROUNDING = 1e-9
 _DECIMALS = 10**6
 _LARGEST_K = 100_000
@@ -46,10 +46,10 @@ _LARGEST_K = 100_000
 
 @dataclass(frozen=True)
 class PrivacyTest:
-    """Decides from the number of plausible seeds whether a candidate is released.
+    """Decides by the number of plausible seeds whether a candidate is released.
 
-    Test 1 passes when the count reaches k. It gives plausible deniability and no differential privacy. Test 2 passes
-    when the count reaches k plus discrete Laplace noise of scale 1 / eps0, fresh for each candidate.
+    Test 1 passes when the count reaches k. It provides plausible deniability but not differential privacy. Test 2
+    passes when the count reaches k plus discrete Laplace noise of scale 1 / eps0, fresh for each candidate.
 
     Attributes:
         k: number of plausible seeds required, at least 1.
@@ -64,7 +64,7 @@ class PrivacyTest:
     randomized: bool
 
     def __post_init__(self) -> None:
-        """Refuse a test that the paper does not define."""
+        """Refuse parameters outside the paper's definition."""
         if self.k < 1:
             raise InvalidInput(f"k must be at least 1, got {self.k}.")
         if self.gamma <= 1:
@@ -99,7 +99,7 @@ def pass_probability(
 def fail_probability(
     counts: ArrayLike, *, k: int, eps0: Fraction | float, law: NoiseLaw = "discrete_laplace"
 ) -> NDArray[np.float64]:
-    """Probability 1 - q(c) that the randomized test fails, to full precision even if it is tiny."""
+    """Probability 1 - q(c) that the randomized test fails, to full relative precision."""
     distance, below, above, shrink = _around_threshold(counts, k, eps0, law)
     return np.where(distance < 0, 1 - below * shrink, above * shrink)
 
@@ -148,15 +148,15 @@ def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
 
 
 def theorem_1(*, k: int, gamma: Fraction | float, eps0: Fraction | float, t: int) -> Guarantee:
-    """Cost of one attempt as far as its record is concerned: (eps0 + ln(1 + gamma / t), e^(-eps0 (k - t))), 1 <= t < k.
+    """Cost of one attempt for its own record: (eps0 + ln(1 + gamma / t), e^(-eps0 (k - t))), 1 <= t < k.
 
-    Neighbours differ by one row and both have at least k rows. The outputs are records; "nothing released" is not among
-    them, see `smallest_drop_probability`. Composition is over candidates tested, see seed_accounting.
+    Neighbours differ by one row and both have at least k rows. The outputs are records; "nothing released" is not one
+    of them, see `smallest_drop_probability`. Composition is over candidates tested, see seed_accounting.
 
-    gamma = 1 is valid if all plausible seeds of a candidate give it the same probability. That is the case if the model
-    copies the first m - omega attributes, in an order with parents first, and re-samples the others, with omega fixed:
-    every re-sampled factor conditions on values of the candidate, so the probability is the same for every seed that
-    shares the copied prefix and 0 for the others.
+    gamma = 1 is valid if a candidate has the same probability given each of its plausible seeds. This holds if the
+    model copies the first m - omega attributes, in an order with parents first, and re-samples the others, with omega
+    fixed: every re-sampled factor conditions on values of the candidate, so the probability is the same for every seed
+    that shares the copied prefix and 0 for the others.
 
     Proof. Let D' = D + d', n = |D|, y a record, p > 0 its probability under d', and j the bucket of p, with c rows of
     D in it and S the sum of their probabilities; p <= gamma S / c. The probability of y is the sum over buckets of
@@ -184,10 +184,10 @@ def theorem_1(*, k: int, gamma: Fraction | float, eps0: Fraction | float, t: int
 
 
 def best_t(*, k: int, eps0: Fraction | float, delta: float) -> int:
-    """The t of Theorem 1 with the smallest epsilon among those with at most a given delta.
+    """The t of Theorem 1 with the smallest epsilon, subject to a bound on delta.
 
     Raises:
-        InvalidInput: no t does, because k is too small.
+        InvalidInput: no t satisfies it, because k is too small.
     """
     require_delta(delta)
     _require_parameters(1, eps0)
@@ -203,10 +203,10 @@ def best_t(*, k: int, eps0: Fraction | float, delta: float) -> int:
 
 
 def t_for_epsilon(*, k: int, gamma: Fraction | float, eps0: Fraction | float, epsilon: float) -> int:
-    """The t of Theorem 1 with the smallest delta among those with at most a given epsilon.
+    """The t of Theorem 1 with the smallest delta, subject to a bound on epsilon.
 
     Raises:
-        InvalidInput: no t does, because k or epsilon is too small.
+        InvalidInput: no t satisfies it, because k or epsilon is too small.
     """
     _require_parameters(gamma, eps0)
     spare = epsilon - float(eps0)
@@ -231,8 +231,8 @@ def smallest_k(*, t: int, eps0: Fraction | float, delta: float) -> int:
 def smallest_drop_probability(*, epsilon: float, rows: int) -> float:
     """Smallest data-independent probability of dropping an attempt at which Theorem 1 covers "no output" as well.
 
-    Without it, the outcome "nothing released" alone can cost delta = 1 / (n + 1): if all rows are alike it is
-    improbable, and a new row unlike them makes it happen whenever it is drawn.
+    Without it, the outcome "nothing released" alone can cost delta = 1 / (n + 1): if all rows are alike, it is
+    improbable, and a new row unlike them causes it whenever that row is drawn.
 
     Theorem 1'. If each attempt is first dropped with probability rho >= 1 / (1 + (n + 1) (e^epsilon - 1)), then the
     (epsilon, delta) of Theorem 1 holds on records and "no output" together, provided t <= gamma n.
@@ -259,7 +259,7 @@ def exact_delta(
     eps0: Fraction | float,
     law: NoiseLaw = "discrete_laplace",
 ) -> float:
-    """The smallest delta for the record of one attempt, over all models and all tables of n rows.
+    """The smallest delta for the record of one attempt that holds for all models and all tables of n rows.
 
     Theorem 1-T. For e^epsilon = a >= 1, the supremum of E_a(F(D') || F(D)) over records is the largest value of
     q(c+1) (1 + c x) / (n + 1) - a c x q(c) / n with 0 <= c <= n and x in {1 / gamma, gamma}; removing a row costs
@@ -294,7 +294,7 @@ def delta_of_attempt(
     drop_probability: Fraction | float,
     law: NoiseLaw = "discrete_laplace",
 ) -> float:
-    """The smallest delta for the record of one attempt of Mechanism 1*, over all models and tables.
+    """The smallest delta for the record of one attempt of Mechanism 1* that holds for all models and tables.
 
     Theorem 1-T for Mechanism 1*. An attempt is dropped with probability rho, and draws its seed from max(n, N0) places
     (seed_accounting). For e^epsilon = a >= 1 + 1 / N0, the supremum of E_a over records, over all models, all tables
@@ -303,13 +303,13 @@ def delta_of_attempt(
 
     Proof. Let W = max(n, N0) and W' = max(n + 1, N0). Adding a row: as for Theorem 1-T, the excess at y is at most
     (1 - rho) p (q(c+1) (1 + c x) / W' - a c x q(c) / W); since W' >= W it is at most (1 - rho) p u(a) / W', and
-    W' >= N0. With c < N0 it is attained as there, by a table of n = N0 - 1 rows, where W = W' = N0. Removing a row:
+    W' >= N0. For c < N0 it is attained as there, by a table of n = N0 - 1 rows, where W = W' = N0. Removing a row:
     every F(y) <= (W' / W) F'(y), because counts only grow, and W' / W <= 1 + 1 / N0 <= a.
 
-    The bound is unconditional: on the event that an attempt ends with a record from a set, whether it ends with one or
-    not. For a record that is known to have been released, the guarantee is weaker. If an attempt ends with a record
-    with probability at least P on both tables, then, conditionally on that, epsilon is larger by at most
-    ln(1 + 1 / N0), and delta is at most (1 + 1 / N0) delta / P.
+    The bound is unconditional: it concerns the event that an attempt ends with a record from a set, without
+    conditioning on a release. For a record that is known to have been released, the guarantee is weaker. If an attempt
+    ends with a record with probability at least P on both tables, then, conditional on a release, epsilon is larger by
+    at most ln(1 + 1 / N0), and delta is at most (1 + 1 / N0) delta / P.
 
     Proof. Let R and R' be the probabilities of a record on D and D'. By the result on removing a row,
     R <= (1 + 1/N0) R', so that F'(Y) / R' <= a F(Y) / R' + delta / R' <= a (1 + 1/N0) F(Y) / R + delta / P. And
@@ -318,7 +318,7 @@ def delta_of_attempt(
 
     Args:
         epsilon: at least ln(1 + 1 / N0).
-        k: plausible seeds required.
+        k: number of plausible seeds required.
         gamma: largest ratio between probabilities in one bucket, at least 1.
         eps0: inverse scale of the noise on k.
         public_rows: N0, a public lower bound on the number of places from which seeds are drawn.
@@ -339,13 +339,13 @@ def attempt_guarantee(
     drop_probability: Fraction | float,
     law: NoiseLaw = "discrete_laplace",
 ) -> Guarantee:
-    """The smallest epsilon at a delta, with six decimals, for the record of one attempt of Mechanism 1*.
+    """The smallest epsilon at a given delta, with six decimals, for the record of one attempt of Mechanism 1*.
 
     `delta_of_attempt` inverted: h - (a - 1) s <= delta N0 / (1 - rho) for all its lines of height h at a = 1 and slope
     -s, so a - 1 is the largest (h - delta N0 / (1 - rho)) / s.
 
     Raises:
-        InvalidInput: no epsilon does at this delta, because k is too small.
+        InvalidInput: no epsilon suffices at this delta, because k is too small.
     """
     require_delta(delta)
     _require_parameters(gamma, eps0)
@@ -371,9 +371,9 @@ def smallest_k_of_attempt(
     public_rows: int,
     drop_probability: Fraction | float,
 ) -> int | None:
-    """The smallest k at which one attempt of Mechanism 1* meets an epsilon and a delta; None if none is found.
+    """The smallest k at which one attempt of Mechanism 1* satisfies a given epsilon and delta; None if none does.
 
-    The arguments are those of `attempt_guarantee`. Only k up to the public rows are useful, and searched.
+    The arguments are those of `attempt_guarantee`. Only k up to the number of public rows are useful, and searched.
     """
     if epsilon < log1p(1 / public_rows):
         return None
@@ -406,12 +406,12 @@ def largest_release_gain(
 ) -> NDArray[np.float64]:
     """The largest q(c+1) (1 + c x) - a c x q(c), or 0, over counts c >= 0 and x in {1 / gamma, gamma}.
 
-    Counts beyond k + 60 / eps0 are bounded instead of tried: there q(c+1) - q(c) is below e^-60 and c (q(c+1) - q(c))
-    decreases, so the bracket is at most 1 + x (c (q(c+1) - q(c)) - (a - 1) c q(c)) at the first of them.
+    Counts beyond k + 60 / eps0 are bounded instead of examined: there q(c+1) - q(c) is below e^-60 and c (q(c+1) -
+    q(c)) decreases, so the bracket is at most 1 + x (c (q(c+1) - q(c)) - (a - 1) c q(c)) at the first of them.
 
     Args:
         excess: a - 1 at least 0, ascending, shape (points,).
-        k: plausible seeds required.
+        k: number of plausible seeds required.
         gamma: largest ratio between probabilities in one bucket, at least 1.
         eps0: inverse scale of the noise on k.
         law: law of that noise.
@@ -429,7 +429,7 @@ def largest_release_gain(
 def _release_lines(
     k: int, gamma: Fraction | float, eps0: Fraction | float, law: NoiseLaw, most: int | None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """For each x, a line in a - 1 for each count: its height at 0 and its negative slope, each of shape (counts,)."""
+    """For each x, the line in a - 1 of each count: its height at 0 and its negative slope, each of shape (counts,)."""
     counts = counts_that_matter(k, eps0, most)
     now = pass_probability(counts, k=k, eps0=eps0, law=law)
     after = pass_probability(counts + 1, k=k, eps0=eps0, law=law)
@@ -445,7 +445,7 @@ def _release_lines(
 def highest_of_falling_lines(
     heights: NDArray[np.float64], slopes: NDArray[np.float64], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The largest height - slope * point, or 0, at each of some ascending points; slopes are at least 0."""
+    """The largest height - slope * point, or 0, at each of several ascending points; slopes are at least 0."""
     highest = np.zeros(len(points))
     for place, point in enumerate(points):
         values = heights - point * slopes

@@ -1,6 +1,6 @@
-"""A model with seeds: copy the first attributes of a seed in topological order, draw the rest from the network.
+"""A model with seeds: it copies a seed's first attributes in topological order, and draws the rest from the network.
 
-Whether a candidate may be released does not belong here.
+Testing candidates for release does not belong here.
 
 Source: Bindschaedler, Shokri, Gunter 2017, section 3.2.
 """
@@ -19,29 +19,29 @@ from deniable.foundation.noise import OUT_OF_WORDS, uniform_below
 from deniable.models.sequential_kernels import Network, draw_next, factor_of
 
 Dependence = Literal["prefix", "seed", "none"]
-"""What a candidate's probability depends on: a copied prefix of the seed, the whole seed, or no seed at all."""
+"""The dependence of a candidate's probability on its seed: a copied prefix, the whole seed, or None for none."""
 
 
 class Model(Protocol):
     """The interface of a model to the privacy test; records are in the model's own order of positions.
 
     Attributes:
-        dependence: what a candidate's probability depends on. Known before any record is drawn.
+        dependence: the dependence of a candidate's probability on its seed, known before any record is drawn.
     """
 
     @property
     def dependence(self) -> Dependence:
-        """What a candidate's probability depends on."""
+        """The dependence of a candidate's probability on its seed."""
 
     def draw(self, seed: Codes, words: NDArray[np.uint32], position: int) -> tuple[Codes, int]:
-        """Draw a candidate from a seed; returns it and the position of the next unused word, -1 if words run out."""
+        """Draw a candidate from a seed; return it and the position of the next unused word, -1 if words run out."""
 
     def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:
         """The candidate's probability given each of some seeds, shape (rows,)."""
 
 
 class ResampleArrays(NamedTuple):
-    """How many attributes are copied, for compiled code.
+    """The distribution of the number of copied attributes, for compiled code.
 
     Attributes:
         levels: numbers of copied attributes, ascending, shape (levels,).
@@ -54,9 +54,9 @@ class ResampleArrays(NamedTuple):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def resample(net, choice, seeds, seed, words, position, candidate):
-    """Fill a candidate from a seed; returns the position after the last word used, or -1 if words run out.
+    """Fill a candidate from a seed; return the position after the last word used, or -1 if words run out.
 
-    Inlined, and with a single return: otherwise numba counts references to every array for every candidate.
+    Inlined, with a single return: otherwise numba counts references to every array at every candidate.
     """
     level = 0
     if len(choice.levels) > 1:
@@ -78,7 +78,7 @@ def resample(net, choice, seeds, seed, words, position, candidate):
 
 @numba.njit(nogil=True, cache=True)
 def _probabilities(net, levels, weights, candidate, seeds, found):
-    """Probability of a candidate given each seed, by definition: weights times products, for the shared prefixes."""
+    """Probability of a candidate given each seed, by definition: weights times products over shared prefixes."""
     m = len(candidate)
     by_level = np.zeros(len(levels))
     for level in range(len(levels)):
@@ -110,7 +110,7 @@ class SeedResampler:
     omega: dict[int, int]
 
     def __post_init__(self) -> None:
-        """Refuse numbers of attributes that the table does not have."""
+        """Refuse numbers of attributes that exceed the table's."""
         m = len(self.net.domain)
         if not self.omega or not all(0 <= number <= m and weight > 0 for number, weight in self.omega.items()):
             msg = f"omega must be numbers from 0 to {m} with positive weights, got {self.omega}."

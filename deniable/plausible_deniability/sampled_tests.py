@@ -1,32 +1,33 @@
-"""Privacy test 2 where plausible seeds are counted among some of the rows only: its law, and the cost of an attempt.
+"""Privacy test 2 with plausible seeds counted in a random sample of the rows: its law, and the cost of an attempt.
 
-Source: Bindschaedler, Shokri, Gunter 2017, section 5, end the count early: at `max_plausible` plausible seeds, or after
-`max_check_plausible` rows in a random order. Their argument, that Theorem 1 is unaffected, does not carry over to
-Theorem A, which is what makes many candidates affordable. The account here is derived below.
+Source: Bindschaedler, Shokri, Gunter 2017, section 5, end the count early: at `max_plausible` plausible seeds, or
+after `max_check_plausible` rows in random order. Their argument that Theorem 1 is unaffected does not extend to
+Theorem A, which makes many candidates affordable. The account here is derived below.
 
 A limit on the count. Let q be the probability of passing with a number of plausible seeds, and K the limit; a candidate
-passes with probability q(min(c, K)). Theorem A and the exact form of Theorem 1 use of q only that it does not decrease
-and that it depends on the number of rows in the candidate's own bucket alone. For c < K nothing changes. For c >= K the
-bracket of u is q(K) (1 - (a - 1) c x), at most its value at c = K, which is at most the one without a limit, since
+passes with probability q(min(c, K)). Theorem A and the exact form of Theorem 1 use only that q is non-decreasing and
+depends on nothing but the number of rows in the candidate's own bucket. For c < K nothing changes. For c >= K the
+bracket of u is q(K) (1 - (a - 1) c x), at most its value at c = K, which is at most the value without a limit, since
 q(K + 1) >= q(K); and the bracket of w is S (1 - q(K)) (1 / W - a / W'), which is at most the share S / W of these rows
-times s, as for rows whose bucket did not change. So a limit of at least k costs nothing, and the charge is the same.
+times s, as for rows whose bucket did not change. Hence a limit of at least k costs nothing, and the charge is the
+same.
 
-A random order. The first s of n rows in a random order are not a sample in which rows are there or not independently
-of each other: a row more displaces others, also those of other buckets, so that candidates of other rows fail more
-often. Adding a row then changes "no output" by up to s (1 - e^-eps0) / n instead of 1 / n, and removing one lowers the
-probability of every record by up to this share. Here, therefore, each row is scored with a public probability p =
-max_check_plausible / N0, independently of all others, afresh for each candidate. Then the number found in a bucket of
-c rows is binomial (c, p), whatever rows there are in other buckets, and
+A random order. Inclusion among the first s of n rows in random order is not independent across rows: an additional row
+displaces others, including those of other buckets, so that candidates of other rows fail more often. Adding a row then
+changes "no output" by up to s (1 - e^-eps0) / n instead of 1 / n, and removing one lowers the probability of every
+record by up to this share. Here, therefore, each row is scored with a public probability p = max_check_plausible / N0,
+independently across rows and candidates. Then the number found in a bucket of c rows is binomial (c, p), whatever the
+rows in other buckets, and
 
     q~(c) = E[q(min(Bin(c, p), K))]
 
-does not decrease and depends on c alone: Theorem A and the exact form of Theorem 1 hold with q~ instead of q.
+is non-decreasing and depends on c alone: Theorem A and the exact form of Theorem 1 hold with q~ instead of q.
 
 The two suprema over c are computed up to a C at which Pr[Bin(C, p) < M] <= e^-60, where M is K, or k + 60 / eps0 if
-that is smaller. In the second case q(M) stands for all larger counts, an error of at most e^-60. From C on q~ varies by
-at most 2 e^-60, so that there (S + pi) q~(c+1) - a S q~(c) <= pi (1 - (a - 1) C x q~(C)) + 2 e^-60 S, where pi is the
-probability of the record under the row that is added, and S f(c) / W - a S f(c+1) / W' <= (S / W) (2 e^-60 + s) with f
-= 1 - q~. The shares S / W sum to at most 1: 4 e^-60, added to both curves once, covers all of this.
+that is smaller. In the second case q(M) replaces q at all larger counts, an error of at most e^-60. From C on q~
+varies by at most 2 e^-60, so that there (S + pi) q~(c+1) - a S q~(c) <= pi (1 - (a - 1) C x q~(C)) + 2 e^-60 S, where
+pi is the probability of the record under the added row, and S f(c) / W - a S f(c+1) / W' <= (S / W) (2 e^-60 + s) with
+f = 1 - q~. The shares S / W sum to at most 1: 4 e^-60, added once to both curves, covers all of this.
 """
 
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ Floats = NDArray[np.float64]
 _REACH = 60.0
 _NEVER = exp(-_REACH)
 _TAIL = 4 * _NEVER
-# Larger than the accumulated floating-point errors of the binomial laws, in relative terms.
+# Exceeds the accumulated relative floating-point errors of the binomial laws.
 _ROUNDING = 1e-6
 _MOST_STEPS = 2_000_000_000
 _DECIMALS = 10**6
@@ -60,7 +61,7 @@ _DECIMALS = 10**6
 
 @dataclass(frozen=True, eq=False)
 class SampledLaw:
-    """Probabilities of passing and failing for 0 to C plausible seeds among all rows.
+    """Probabilities of passing and of failing, given 0 to C plausible seeds among all rows.
 
     Attributes:
         passes: q~(c), shape (C + 1,).
@@ -78,13 +79,13 @@ def law_of(event: SampledTestEvent) -> SampledLaw:
     """The law of the test's decision.
 
     Raises:
-        InvalidInput: so many counts matter that it would take minutes.
+        InvalidInput: the number of relevant counts is so large that the computation would take minutes.
     """
     k, eps0, p = event.k, event.eps0, float(event.check_probability)
     most = k + ceil(_REACH / eps0)
     if event.max_plausible:
         most = min(most, event.max_plausible)
-    # More than the mean and nine standard deviations are not needed, up to the reach.
+    # Nothing beyond the mean plus nine standard deviations, or beyond the reach, is needed.
     if (most + 9 * most**0.5 + 100) / p * most > _MOST_STEPS:
         raise InvalidInput(
             f"max_check_plausible must be a larger share of public_rows for the cost to be computed, got about {p:.2g} "
@@ -92,7 +93,7 @@ def law_of(event: SampledTestEvent) -> SampledLaw:
         )
     counts = np.arange(most + 1)
     passing, failing = pass_probability(counts, k=k, eps0=eps0), fail_probability(counts, k=k, eps0=eps0)
-    # Differences of probabilities near 0, or near 1, without losing digits; beyond the last count there are none.
+    # Differences of probabilities near 0 or 1, without loss of digits; beyond the last count they are 0.
     rising = np.append(np.where(counts[:-1] < k, np.diff(passing), -np.diff(failing)), 0.0)
     found = np.zeros(most + 1)
     found[0] = 1.0
@@ -109,7 +110,7 @@ def law_of(event: SampledTestEvent) -> SampledLaw:
 
 
 def _lines(event: SampledTestEvent) -> Iterator[tuple[Floats, Floats]]:
-    """For each x, a line in a - 1 for each count: its height at 0 and its negative slope."""
+    """For each x, the line in a - 1 of each count: its height at 0 and its negative slope."""
     law = law_of(event)
     counts, gamma = np.arange(len(law.rises)), float(event.ratio)
     for x in {1 / gamma, gamma}:
@@ -137,7 +138,7 @@ def sampled_curves(event: SampledTestEvent, epsilons: Floats) -> tuple[Floats, F
         released = np.maximum(released, highest_of_falling_lines(heights, slopes, excess))
     added = (1 - drop) * (released / places + tail) + np.maximum(0.0, (1 - drop) / places - drop * excess)
 
-    # f(c) - a r f(c+1) is the rise of q~ less (a r - 1) f(c+1).
+    # f(c) - a r f(c+1) is the rise of q~ minus (a r - 1) f(c+1).
     counts = np.arange(len(law.rises)) * float(event.ratio) * (1 + _ROUNDING)
     beyond_one = (excess * places - 1) / (places + 1)
     failing = highest_of_falling_lines(counts * law.rises, counts * law.fails[1:], beyond_one)
@@ -149,10 +150,10 @@ def sampled_curves(event: SampledTestEvent, epsilons: Floats) -> tuple[Floats, F
 
 
 def sampled_record_guarantee(event: SampledTestEvent, delta: float) -> Guarantee:
-    """The smallest epsilon at a delta, with six decimals, for the record of one attempt: Theorem 1-T for q~.
+    """The smallest epsilon at a given delta, with six decimals, for the record of one attempt: Theorem 1-T for q~.
 
     Raises:
-        InvalidInput: no epsilon does at this delta.
+        InvalidInput: no epsilon suffices at this delta.
     """
     require_delta(delta)
     room = (delta / (1 - float(event.drop_probability)) - _TAIL) * event.public_rows * (1 - _ROUNDING)

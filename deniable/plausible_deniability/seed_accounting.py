@@ -1,6 +1,6 @@
 """Total privacy loss of all candidates of a release, for the rows from which seeds are drawn.
 
-The privacy loss of one attempt does not belong here (privacy_tests), nor do noisy counts (accounting).
+The privacy loss of one attempt (privacy_tests) and noisy counts (accounting) do not belong here.
 """
 
 from math import ceil, expm1, inf, log1p
@@ -37,8 +37,8 @@ _MOST_STEPS = 10_000
 def compose_candidates(event: PrivacyTestEvent, delta: float) -> dict[str, Guarantee]:
     """Guarantees for all candidates tested, released or not, by each theorem that applies.
 
-    Theorem A is usually the tightest by far; the others compose Theorem 1 candidate by candidate. Where plausible seeds
-    are counted among some of the rows, Theorem A alone is used (sampled_tests).
+    Theorem A is usually the tightest by far; the others compose Theorem 1 candidate by candidate. If plausible seeds
+    are counted in a random sample of the rows, only Theorem A is used (sampled_tests).
 
     Args:
         event: Mechanism 1*, with its number of candidates.
@@ -65,7 +65,7 @@ def best_for_candidates(event: PrivacyTestEvent, delta: float) -> Guarantee:
     """The tightest guarantee for all candidates tested.
 
     Raises:
-        InvalidInput: no theorem certifies any.
+        InvalidInput: no theorem certifies a finite epsilon.
     """
     totals = compose_candidates(event, delta)
     if not totals:
@@ -98,12 +98,12 @@ def theorem_a_epsilon(event: PrivacyTestEvent, delta: float, *, law: NoiseLaw = 
 
 
 def _where_curve_is_cut(event: PrivacyTestEvent, level: float, law: NoiseLaw) -> float:
-    """An epsilon at which the curve of one attempt is at most a level, or hardly decreases any more."""
+    """An epsilon at which the curve of one attempt is at most a given level, or nearly constant."""
 
     def is_cut(epsilon: float) -> bool:
         return all(float(bound[0]) <= level for bound in attempt_curves(event, np.array([epsilon]), law=law))
 
-    # At this epsilon adding a row increases the bracket for no count except 0.
+    # At this epsilon, adding a row increases the bracket only at count 0.
     low, high = 0.0, float(event.eps0) + log1p(float(event.ratio))
     if is_cut(high):
         while high > max(1.02 * low, float(event.eps0) / _STEPS_PER_EPS0):
@@ -167,10 +167,10 @@ def attempt_curves(
 
 
 def record_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee:
-    """Guarantee for the record of one candidate at a delta, by the exact form of Theorem 1.
+    """Guarantee for the record of one candidate at a given delta, by the exact form of Theorem 1.
 
     Raises:
-        InvalidInput: there is no epsilon at this delta, because k is too small.
+        InvalidInput: no epsilon suffices at this delta, because k is too small.
     """
     if isinstance(event, SampledTestEvent):
         return sampled_record_guarantee(event, delta)
@@ -185,7 +185,7 @@ def record_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee:
 
 
 def candidate_guarantee(event: PrivacyTestEvent, delta: float) -> Guarantee | None:
-    """Theorem 1 for one candidate at a delta, on records and "no output" together; None if it does not apply.
+    """Theorem 1 for one candidate at a given delta, on records and "no output" together; None if it does not apply.
 
     For Mechanism 1* it holds for tables of any size if rho >= 1 / (1 + N0 (e^epsilon - 1)) and t <=
     gamma N0.

@@ -1,8 +1,8 @@
-"""The prefixes that seeds share, counted in partitions and joined; the result does not depend on the partitions.
+"""Prefixes shared by seeds, counted by partition and merged; the result does not depend on the partitions.
 
-The prefixes of each length are numbered in the order of their first appearance among the seeds. Within a partition they
-are numbered separately; partitions are joined in the order of the seeds, length by length, with the new numbers of the
-prefixes one shorter. The use of the counts does not belong here (plausible_seeds).
+The prefixes of each length are numbered in the order of their first appearance among the seeds. Within a partition
+they are numbered separately; partitions are merged in the order of the seeds, length by length, using the new numbers
+of the prefixes that are one shorter. The use of the counts does not belong here (plausible_seeds).
 """
 
 # numba infers the types of kernels
@@ -21,7 +21,7 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.tables import Counts
 
 EMPTY = np.uint64(2**64 - 1)
-"""Content of a free slot of a hash table."""
+"""Marks a free slot of a hash table."""
 CODE_BITS = 16
 _BITS = np.uint64(CODE_BITS)
 _CODE = np.uint64((1 << CODE_BITS) - 1)
@@ -43,8 +43,8 @@ def _deepen(parents, codes, keys, children, edges, count):
         codes: the attribute's codes.
         keys: an empty hash table.
         children: its values.
-        edges: for each longer prefix, the shorter one's number << 16 | code; to be filled.
-        count: number of seeds with each longer prefix, to be filled.
+        edges: filled, for each longer prefix, with the shorter one's number << 16 | code.
+        count: filled with the number of seeds with each longer prefix.
 
     Returns:
         Number of longer prefixes.
@@ -83,10 +83,10 @@ def hashed(edges: NDArray[np.uint64], first: int) -> tuple[NDArray[np.uint64], N
 
     Args:
         edges: the edges.
-        first: number of the first; the others follow.
+        first: number of the first edge; the others follow consecutively.
 
     Returns:
-        Keys, with free slots, and the numbers beside them.
+        Keys, including free slots, and the corresponding numbers.
     """
     keys = np.full(_table_size(len(edges)), EMPTY)
     children = np.zeros(len(keys), np.int32)
@@ -158,7 +158,7 @@ class SeedPrefixes:
 
 
 def _moved(edges: NDArray[np.uint64], numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Edges of a partition, with the overall numbers of their shorter prefixes."""
+    """Edges of a partition, with the global numbers of their shorter prefixes."""
     return (numbers[(edges >> _BITS).astype(np.int64)].astype(np.uint64) << _BITS) | (edges & _CODE)
 
 
@@ -178,7 +178,7 @@ class SeedTally:
 
     Args:
         order: column number of the attribute at each position.
-        levels: lengths of prefixes that are distinguished, ascending.
+        levels: ascending lengths of the prefixes to distinguish.
     """
 
     def __init__(self, order: Sequence[int], levels: Sequence[int]) -> None:
@@ -202,14 +202,14 @@ class SeedTally:
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The counts, to be stored by name."""
+        """The counts, as named arrays to be stored."""
         made = self.prefixes
         lengths = {f"edges-{depth}": edges for depth, edges in enumerate(made.edges)}
         counts = {f"counts-{depth}": count for depth, count in enumerate(made.counts)}
         return {"seeds": made.seeds, "nodes": made.nodes, **lengths, **counts}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Restore the counts from what was stored."""
+        """Restore the counts from the stored arrays."""
         depths = range(self._levels[-1])
         self._chunks, self._shares = (
             [],

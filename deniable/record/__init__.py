@@ -5,5 +5,5 @@ statement in figures. summary: the record as text. shape, record.schema.json: it
 against its domain. snapshot_commitment: a keyed commitment to the rows. publication_rules: what the publication itself
 discloses.
 
-How a record is collected belongs in `stores.record`.
+Collecting a record belongs in `stores.record`.
 """

@@ -1,8 +1,8 @@
 """Signs statements about files and verifies the signatures: in-toto Statement v1 in a DSSE envelope.
 
 Every byte of an envelope matters: a text that differs from the output of `Envelope.to_text` is refused, so that nothing
-outside the signature can be changed. Whose key may sign, and when, does not belong here (trust), nor does the content
-of the statement (schemas.provenance), nor the storage of keys (stores.keys.signing_keys).
+outside the signature can be changed. The validity of keys (trust), the content of statements (schemas.provenance) and
+the storage of keys (stores.keys.signing_keys) do not belong here.
 
 Sources: DSSE v1.0.2, https://github.com/secure-systems-lab/dsse, protocol.md and envelope.md; in-toto attestation
 framework, https://github.com/in-toto/attestation, spec/v1/statement.md; Ed25519: RFC 8032.
@@ -25,7 +25,7 @@ from deniable.ledger.entries import canonical
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 SURVEY = -1
-"""The version of the record of a survey (deniable.local), which is of a form of its own."""
+"""The version of the record of a survey (deniable.local), which has its own form."""
 DISCOVERY = -2
 """The version of the record of a discovery (deniable.discovery), likewise."""
 PREDICATE_TYPES = {
@@ -36,14 +36,14 @@ PREDICATE_TYPES = {
 }
 """The type of a predicate, by version; version 1 states the costs of some steps twice, under fixed names."""
 VERSION = 2
-"""The version that is written."""
+"""The version of new statements."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE_BYTES = 64
 
 
 class SignatureBroken(DeniableError):
-    """An envelope is not what one of the given keys signed."""
+    """An envelope was not signed by one of the given keys."""
 
 
 def keyid_of(public_key: Ed25519PublicKey) -> str:
@@ -148,7 +148,7 @@ def verify(envelope: Envelope, public_keys: Iterable[Ed25519PublicKey]) -> None:
         public_keys: the known keys.
 
     Raises:
-        SignatureBroken: the envelope names none of them, or that key did not sign it.
+        SignatureBroken: the envelope names none of the keys, or the named key did not sign it.
     """
     named = next((key for key in public_keys if keyid_of(key) == envelope.keyid), None)
     if named is None:

@@ -1,6 +1,6 @@
-"""What the publication of a release itself discloses, and which rows were excluded, by the rules of its spec.
+"""What the publication of a release itself discloses, and which rows its spec excludes.
 
-No epsilon covers any of it, unless stated. All of it follows from the spec: no number of rows is stated or needed.
+Unless stated, no epsilon covers it. Everything follows from the spec: no number of rows is stated or needed.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ RULES = (
     "rows in which an attribute has a value that the schema does not list, or one outside its range",
     "rows with more or fewer fields than the table has columns",
 )
-"""The rows that are excluded; each row is judged on its own content alone."""
+"""The excluded rows; each row is judged only on its own content."""
 
 _OF_A_PERSON = (
     "rows without {column}, and of the other rows with the same {column} all but one, chosen at random; which one is "
@@ -48,11 +48,11 @@ _SIDES = {"max": "at most", "min": "at least"}
 
 
 def rows_left_out(spec: Mapping[str, Any], person: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The rows that are excluded from a release, by rule and not by number.
+    """The rules by which rows are excluded from a release.
 
     Args:
         spec: the spec, as the record has it.
-        person: the people of whom the table may have several records, as in the record; None if there are none.
+        person: the people, as in the record, if the table may have several records of each; otherwise None.
     """
     of_people = [] if person is None else [_OF_A_PERSON.format(column=person["column"])]
     return {
@@ -63,7 +63,7 @@ def rows_left_out(spec: Mapping[str, Any], person: Mapping[str, Any] | None) -> 
 
 
 def _limits(spec: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
-    """The limits on rows that are left out: the share and its sentence, by name."""
+    """The limits on omitted rows: the share and its sentence, by name."""
     known = {
         "largest_share_of_invalid_rows": (spec.get("max_invalid_share"), _INVALID),
         "largest_share_of_rows_left_out": (spec.get("max_dropped_share"), _DROPPED),
@@ -72,11 +72,11 @@ def _limits(spec: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
 
 
 def publication(spec: Mapping[str, Any], *, approved: bool = False) -> dict[str, Any]:
-    """What the fact of publication discloses about the real records, not covered by any epsilon.
+    """What the fact of publication discloses about the real records, outside any epsilon.
 
     Args:
         spec: the spec, as the record has it.
-        approved: whether a person approved the release; without a policy, one does if noise hides most of it.
+        approved: whether a person approved the release; without a policy, this happens if noise hides most of it.
     """
     policy, synthesis = spec.get("decision"), spec["synthesis"]
     by_itself = policy is not None and bool(policy["publish_within"]) and not policy["always_ask"]

@@ -1,8 +1,8 @@
 """Checks a released table against the public domain: order of columns, values, and number of records.
 
-The table is read once, batch by batch, so memory does not grow with it. The domain itself, and whether the table is the
-signed one, does not belong here (deniable.verification.release). No content of the table is quoted, because values
-outside the domain may be confidential.
+The table is read once, batch by batch, so memory does not grow with its size. The domain itself, and the table's
+digest, do not belong here (deniable.verification.release). No content of the table is quoted, because values outside
+the domain may be confidential.
 """
 
 import csv
@@ -30,7 +30,7 @@ class TableFindings:
     """The findings on a table.
 
     Attributes:
-        records: number of records, as far as it was read.
+        records: number of records read.
         faults: its faults; reading stops after the first.
     """
 
@@ -39,7 +39,7 @@ class TableFindings:
 
 
 class _InBins:
-    """The texts of the numbers of an attribute with bins, as if they were a set.
+    """The texts of the numbers of an attribute with bins, with the interface of a set.
 
     Args:
         attribute: the attribute.
@@ -58,7 +58,7 @@ class _InBins:
 
 
 class _TypedInBins:
-    """The numbers of an attribute with bins, each with its type, as if they were a set.
+    """The numbers of an attribute with bins, each with its type, with the interface of a set.
 
     Args:
         attribute: the attribute.
@@ -113,7 +113,7 @@ def parquet_reader() -> Any | None:
 def in_batches(table: Any, rows: int) -> Iterator[Any]:
     """Read a Parquet table in batches, as Arrow's record batches.
 
-    Reading is by row groups: for a whole table the reader would keep all that it has read in memory until the end.
+    It reads by row group: reading a whole table at once, the reader would keep everything in memory until the end.
 
     Args:
         table: an open `pyarrow.parquet.ParquetFile`.
@@ -128,9 +128,9 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any, most: int | None 
 
     Args:
         file: the table.
-        domain: the public domain; values have the types that they have there.
+        domain: the public domain, which determines the types of values.
         reader: `parquet_reader()`.
-        most: largest permitted number of records; a table that states more, which takes only a few bytes, is not read.
+        most: largest permitted number of records; a table that claims more, which takes only a few bytes, is not read.
     """
     allowed = [
         frozenset(_typed(attribute.values)) if attribute.bins is None else _TypedInBins(attribute)
@@ -158,7 +158,8 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any, most: int | None 
 def is_text_of(text: BinaryIO, parquet: BinaryIO, domain: Domain, reader: Any) -> bool:
     """Whether the CSV form of a table is, byte for byte, its Parquet form written as CSV.
 
-    It takes a tenth of the time of reading both. A text that differs may still be equal, with other quotes.
+    This takes a tenth of the time of reading both. A text that differs may still have equal values, quoted
+    differently.
 
     Args:
         text: the CSV table, at its beginning.
@@ -199,11 +200,11 @@ def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | No
 
 
 def check_rules(file: BinaryIO, domain: Domain) -> Iterator[str]:
-    """Faults where a record of a CSV table breaks a rule of the domain: for each rule the first such record.
+    """Faults where a record of a CSV table violates a rule of the domain: the first such record for each rule.
 
     Args:
-        file: the table, at its beginning; records with other values than the domain's, which `check_csv` reports, are
-            passed over.
+        file: the table, at its beginning; records with values outside the domain, which `check_csv` reports, are
+            skipped.
         domain: the public domain.
     """
     codes = [{str(value): code for code, value in enumerate(attribute.values)} for attribute in domain.attributes]
@@ -283,7 +284,7 @@ def _columns_fault(columns: Sequence[str], domain: Domain) -> str | None:
 def _batch_fault(
     batch: Sequence[Sequence[str]], names: Sequence[str], allowed: Sequence[frozenset[str] | _InBins], *, first: int
 ) -> str | None:
-    """The first fault in some records, given the number of the first; None if there is none."""
+    """The first fault in some records, given the number of the first; None if none."""
     widths = {len(row) for row in batch}
     if widths != {len(names)}:
         number = next(number for number, row in enumerate(batch, first) if len(row) != len(names))
@@ -296,5 +297,5 @@ def _batch_fault(
 
 
 def _typed(values: Sequence[Value | None]) -> list[tuple[type, Value | None]]:
-    """Values with their types, because in Python True == 1 and 1 == 1.0."""
+    """Values paired with their types, because in Python True == 1 and 1 == 1.0."""
     return [(type(value), value) for value in values]

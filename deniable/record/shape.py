@@ -39,7 +39,7 @@ def record_schema(version: int) -> Any:
 
 
 def faults_of_shape(value: object, schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The places where a value does not have the shape that a schema describes.
+    """The places where a value does not match a schema.
 
     Args:
         value: plain values, as in JSON.
@@ -117,7 +117,7 @@ def _items(place: str, value: object, said: Schema, _: Schema, parts: Mapping[st
 def _any_of(place: str, value: object, said: list[Schema], _: Schema, parts: Mapping[str, Any]) -> Iterator[str]:
     found = [list(_faults(place, value, choice, parts)) for choice in said]
     if all(found):
-        # The closest alternative is the most informative: a place inside rather than the whole.
+        # The closest alternative is the most informative: it names a place inside the value.
         yield from max(found, key=lambda faults: _depth(faults[0]))
 
 

@@ -1,4 +1,4 @@
-"""A keyed commitment to the rows of a table that discloses nothing about them and does not depend on their order.
+"""A keyed commitment to the rows of a table; it discloses nothing about them and does not depend on their order.
 
 The encoding of a row as bytes, and the storage of keys, do not belong here.
 """

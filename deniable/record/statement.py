@@ -1,8 +1,8 @@
 """The required content of the machine-readable statement, privacy.json, derived from a release's record.
 
 The statement restates the record in the vocabulary of NIST SP 800-226, and each of its figures follows from the
-record's costs, its spec and its domain. Whether the record's costs are correct does not belong here
-(deniable.verification.cost); the statement for readers is prose, and is signed as text.
+record's costs, its spec and its domain. Verifying the record's costs does not belong here
+(deniable.verification.cost); the statement for human readers is prose, and is signed as text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from deniable.record.publication_rules import publication, rows_left_out
 from deniable.samplers.registry import words_of
 
 VERSION = 2
-"""Version of the statement that is written; statements of version 1 are checked against the rules of that version."""
+"""Version of new statements; statements of version 1 are checked against the rules of that version."""
 _FIRST = 1
 PRIVACY_UNIT = "one record"
 """The privacy unit, unless the schema names people."""
@@ -37,7 +37,7 @@ _FREE = {"epsilon": 0.0, "delta": 0.0, "accountant": "basic"}
 SO_FAR = "dataset_so_far"
 """The total of all releases of the dataset: it follows from the ledger, not from the record."""
 PROSE = "not_covered"
-"""What is not covered, in words."""
+"""What is not covered, as prose."""
 
 
 def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
@@ -71,7 +71,7 @@ def figures(spent: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def guarantee_of(spent: Mapping[str, Any]) -> Guarantee:
-    """A guarantee of the record; JSON has no infinity."""
+    """A guarantee of the record, without infinity, which JSON cannot state."""
     epsilon = spent["epsilon"]
     return Guarantee(inf if epsilon is None else epsilon, spent["delta"], spent["accountant"])
 
@@ -80,20 +80,20 @@ def privacy_unit(person: Mapping[str, Any] | None) -> str:
     """The privacy unit of a release.
 
     Args:
-        person: the people of whom the table may have several records, as in the record; None if there are none.
+        person: the people, as in the record, if the table may have several records of each; otherwise None.
     """
     return PRIVACY_UNIT if person is None else f"one person (all records with the same {person['column']})"
 
 
 def neighbouring_relation(learner: Mapping[str, Any], person: Mapping[str, Any] | None) -> str:
-    """Which tables are neighbouring in the guarantee of a release, in words.
+    """The definition of neighbouring tables in a release's guarantee, in words.
 
     Args:
         learner: the spec's entry, as in the record.
         person: as in `privacy_unit`.
 
     Raises:
-        InvalidInput: the learner's guarantee is not for one record added or removed, so that it holds for no person.
+        InvalidInput: the learner's guarantee is not for one record added or removed, so it does not extend to people.
     """
     relation = neighbouring(learner)
     if person is None:
@@ -146,13 +146,13 @@ def certificate_in(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 
 def _deviation(event: Mapping[str, Any]) -> float:
-    """The standard deviation of an event's noise, to within rounding at scales far above 1."""
+    """The standard deviation of an event's noise, accurate at scales far above 1."""
     gaussian = event["mechanism"] == "discrete_gaussian"
     return sqrt(Fraction(event["variance"])) if gaussian else sqrt(2) * _number(event["scale"])
 
 
 def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The statement that follows from a record, except for prose and for what follows from the ledger."""
+    """The statement that follows from a record, apart from prose and figures that follow from the ledger."""
     cost, spec = record["cost"], record["spec"]["document"]
     said = {**_of_every_version(record), "statement": VERSION, **stated_of_records(cost, spec["synthesis"])}
     said["model"]["choices"] = choices(cost["steps"])
@@ -168,7 +168,7 @@ def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stated_of_records(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> dict[str, Any]:
-    """What the statement says about the records, from their sampler.
+    """The statement about the records, by their sampler.
 
     Args:
         cost: the record's cost.
@@ -184,7 +184,7 @@ def stated_of_records(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> 
 
 
 def draws_in(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The draws from exact counts: their number, the cost of one, and that of all; None if there are none.
+    """The draws from exact counts: their number, the cost of one, and the total; None if there are none.
 
     Args:
         steps: the costs of the steps, as in the record.
@@ -219,7 +219,7 @@ def _expected_first(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of statements of every version."""
+    """The content common to statements of all versions."""
     cost, spec = record["cost"], record["spec"]["document"]
     return {
         "statement": _FIRST,

@@ -1,6 +1,6 @@
 """A release's record as text: people, times, code, cost, and what each step read and made.
 
-Whether the record is valid does not belong here (deniable.verification.release).
+Verification does not belong here (deniable.verification.release).
 """
 
 import textwrap
@@ -15,7 +15,7 @@ Record = Mapping[str, Any]
 
 _NONE = "-"
 _NAMES = 17
-"""Columns for the names of what a step reads, and of what it makes."""
+"""Widths, in columns, of the names of what a step reads and makes."""
 _NO_EPSILON = "no differential privacy"
 
 
@@ -110,7 +110,7 @@ def _cost(spent: Mapping[str, Any] | None) -> str:
 
 
 def _rounded(spent: Mapping[str, Any] | None) -> tuple[str, str]:
-    """Epsilon and delta as they are read at a glance; the step itself has all digits."""
+    """Epsilon and delta, rounded for a summary; the step itself has all digits."""
     if spent is None or spent["epsilon"] is None:
         return _NO_EPSILON, ""
     return rounded_up(spent["epsilon"]), rounded_up(spent["delta"])

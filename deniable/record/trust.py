@@ -1,9 +1,9 @@
 """The public keys that an auditor trusts, and the periods in which their signatures are accepted.
 
-A trust file reaches auditors by a channel other than that of the releases. The time of a signature is stated by the
-signer alone: under an expired or superseded key, anything stated to be signed earlier is still accepted. If someone
-else may have had the private key, the key must be revoked as compromised, and none of its signatures are accepted. The
-signature itself does not belong here (attestation), nor do private keys and files (stores.keys.signing_keys).
+A trust file reaches auditors by a channel other than that of the releases. The time of a signature is only stated by
+the signer: under an expired or superseded key, any signature that claims an earlier time is still accepted. If someone
+else may have had the private key, the key must be revoked as compromised, and none of its signatures are accepted.
+Signatures (attestation), private keys and files (stores.keys.signing_keys) do not belong here.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from deniable.foundation.strict_json import members, parsed
 from deniable.record.attestation import is_digest, keyid_of
 
 Reason = Literal["compromised", "superseded"]
-"""Why a key is revoked: someone else may have had its private key, or a new key replaced it."""
+"""Reasons for revocation: someone else may have had the private key, or a new key replaced it."""
 
 _TIME = re.compile(
     r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3])(?::[0-5][0-9]){2})(?:\.([0-9]{1,6}))?Z"
@@ -117,7 +117,7 @@ class TrustedKey:
         return f"{self.keyid[:_SHOWN_DIGITS]} of {self.owner}"
 
     def objection_at(self, time: str) -> str | None:
-        """Why the key may not sign at a time, to be read after its name; None if it may."""
+        """Why the key may not sign at a time, as the end of a sentence; None if it may."""
         at = moment(time)
         if self.revoked is not None and self.revoked.reason == "compromised":
             return f"was revoked as compromised on {self.revoked.time}"

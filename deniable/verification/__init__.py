@@ -1,6 +1,6 @@
 """Verification by anyone, from a release folder and a trust file; needs neither numba nor scipy.
 
 release: a published folder. record: consistency of its parts. planned_events: the events against the spec. cost, sum:
-costs, recomputed. lineage: the steps. segment: the ledger entries that it shows. approval: who approved it. survey: a
-published survey. discovery: values and ranges that were proposed at a cost.
+costs, recomputed. lineage: the steps. segment: the ledger entries in the record. approval: who approved it. survey: a
+published survey. discovery: values and ranges proposed at a cost.
 """

@@ -1,6 +1,6 @@
 """Verification of who approved a release against the policy of its spec, both as in its record.
 
-Whether the figures were within that policy is internal, and cannot be verified here.
+The figures that the policy bounds are internal, so whether they were within the bounds cannot be verified here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ _APPROVED = "approved"
 
 
 def check_approval(record: Mapping[str, Any]) -> Check:
-    """Whether a person approved the release if its spec always requires one, and was entitled to.
+    """Check that an entitled person approved the release, if its spec always requires approval.
 
     Args:
         record: the record's predicate.
@@ -21,16 +21,16 @@ def check_approval(record: Mapping[str, Any]) -> Check:
 
 
 def asks_somebody(record: Mapping[str, Any]) -> bool:
-    """Whether a person had to approve, or the spec states when one has to."""
+    """Whether approval was required, or the spec states when it is."""
     return bool(record["people"]["approval"] or record["spec"]["document"].get("decision"))
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[str]:
-    """Faults where an approval is missing, or is not by a person who may approve."""
+    """Faults where an approval is missing, or was given by a person who may not approve."""
     policy = record["spec"]["document"].get("decision") or {}
     approval, started_by = record["people"]["approval"], record["people"]["started_by"]
     if approval is None:
-        # Older records do not state whether exact figures decide; there they do if there are bounds.
+        # Older records do not state whether exact figures decide; in those they do if there are bounds.
         by_itself = policy.get("publish_within") and policy.get("exact_figures_decide", True)
         if policy.get("always_ask") or not by_itself:
             yield "no one approved it, but its spec requires approval of every release"

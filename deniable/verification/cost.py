@@ -1,8 +1,8 @@
 """Verification of the stated cost of a release, from the events in its record, without trusting its makers.
 
-The events of each step are composed again, and all figures that follow from them are recomputed. Whether the events are
-those of the spec does not belong here (planned_events), nor whether a ledger was charged for them (segment), nor what
-privacy.json states (deniable.record.statement).
+The events of each step are composed again, and all figures that follow from them are recomputed. Comparison of the
+events with the spec (planned_events), of charges with the ledger (segment), and the statement
+(deniable.record.statement) do not belong here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,13 +51,13 @@ def step_costs(cost: Mapping[str, Any]) -> tuple[StepCost, ...]:
 
 
 def check_events(record: Mapping[str, Any]) -> Check:
-    """Whether each step ran the events of its cost, and no other step spent anything."""
+    """Check that each step ran the events of its stated cost, and no other step spent anything."""
     name = "every step ran the events of its stated cost, and no other step spent anything"
     return Check(name, tuple(_faults_of_steps(record)))
 
 
 def check_composition(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Check:
-    """Whether the events of every step compose to no more than its stated cost, and that is within the spec."""
+    """Check that every step's events compose to at most its stated cost, and that this is within the spec."""
     faults, spec = [*_faults_of_plan(record, steps)], record["spec"]["document"]
     read = sum({step.part: step.probability for step in steps}.values(), Fraction(0)) or Fraction(1)
     plans, is_planned = planned_steps(spec), not faults
@@ -70,7 +70,7 @@ def check_composition(record: Mapping[str, Any], steps: Sequence[StepCost]) -> C
 
 
 def check_totals(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Check:
-    """Whether the costs of model and release follow from those of the steps, and what version 1 states twice agrees."""
+    """Check that the costs of model and release follow from the steps', and that version 1's repetitions agree."""
     cost = record["cost"]
     faults = []
     for name, found in _derived(record, steps).items():

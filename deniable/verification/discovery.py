@@ -1,7 +1,7 @@
 """Independent verification of a discovery, from its folder alone, and of its place in an exported ledger.
 
-The events and the cost are derived again from the plan, thresholds in integers; the charge is read from the ledger
-entry in the record. That nothing but the answers depends on the records follows from their form: integers and values.
+Events and cost are derived again from the plan, thresholds in integers; the charge is read from the ledger entry in
+the record. That only the answers depend on the records follows from their form: integers and values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ DOCUMENT = "discovery.json"
 
 _MEMBERS = {"code", "discovery", "entry", "rendering", "signed"}
 _RUNS, _PEOPLE = {"mlflow_run", "prefect_flow_run"}, {"started_by"}
-"""What records have of runs and people; the first ones had neither."""
+"""Fields of records about runs and people; the first records had neither."""
 _NAMED = {"id", "dataset", "unit"}
 _IN_LEDGER = "the exported ledger has the charge, and the digest of what was released"
 
@@ -102,7 +102,7 @@ def verify_discovery(folder: Folder, trust: Trust, ledger: Sequence[object] | No
 
 
 def faults_of_form(record: Any) -> Iterator[str]:
-    """What is wrong with the form of a record, a phrase for each fault."""
+    """Faults in the form of a record, a phrase each."""
     if set(record) not in (_MEMBERS, _MEMBERS | {"people", "runs"}):
         yield f"it must have {', '.join(sorted(_MEMBERS | {'people', 'runs'}))} and nothing else"
         return
@@ -123,7 +123,7 @@ def faults_of_form(record: Any) -> Iterator[str]:
 
 
 def _faults(record: Mapping[str, Any], answers: Answers) -> Iterator[str]:
-    """What does not follow from what was requested."""
+    """Faults where something does not follow from the request."""
     charge = Entry.from_record(record["entry"]).fact()
     if isinstance(charge, Charge):
         yield from _faults_of_charge(charge, record["discovery"], answers.plan)
@@ -133,7 +133,7 @@ def _faults(record: Mapping[str, Any], answers: Answers) -> Iterator[str]:
 
 
 def _faults_of_charge(charge: Charge, named: Mapping[str, str], plan: DiscoveryPlan) -> Iterator[str]:
-    """Where the charge is not the one that the plan would make."""
+    """Faults where the charge is not the plan's."""
     if (charge.dataset, charge.release) != (named["dataset"], named["id"]):
         yield "the charge must be of this dataset and this discovery, got another"
     known = [f"{STEP}/{version}" for version in range(1, VERSIONS[STEP] + 1)]
@@ -157,7 +157,7 @@ def _faults_of_charge(charge: Charge, named: Mapping[str, str], plan: DiscoveryP
 def _faults_of_ledger(
     record: Mapping[str, Any], subjects: Mapping[str, str], ledger: Sequence[object]
 ) -> Iterator[str]:
-    """What an exported ledger says otherwise."""
+    """Faults where an exported ledger contradicts the record."""
     yield from faults_of_exported(ledger)
     stated, entries = Entry.from_record(record["entry"]), entries_by_number(ledger)
     held = entries.get(stated.number)

@@ -17,7 +17,7 @@ _BEFORE = ("account", "ingest", "validate", "clean", "split")
 _PUBLISH = "publish"
 _AFTER = ("synthesize", "gather", "draw_baseline", "evaluate_utility", "evaluate_risk", "decide", _PUBLISH)
 
-# Which of these occur depends on the learner, and on whether a person decides.
+# Which of these occur depends on the learner, and on whether approval by a person is needed.
 _OPTIONAL = {"draw_baseline", "decide"}
 _IN_PARTS = "synthesize"
 _CHUNKS = re.compile(r"chunks (0|[1-9][0-9]*)-(0|[1-9][0-9]*)")
@@ -26,12 +26,12 @@ _TABLE = {"synthetic": "synthetic.parquet"}
 
 
 def flow_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """All steps up to publication of a release of a spec, in the order of the flow."""
+    """All steps of a spec's release up to publication, in the order of the flow."""
     return *_BEFORE, *(step.taken_in or name for name, step in expected_steps(spec).items()), *_AFTER
 
 
 def check_lineage(record: Mapping[str, Any], subjects: Mapping[str, str]) -> Check:
-    """Whether the steps are those of a release, and each read only products of earlier steps.
+    """Check that the steps are those of a release, and that each read only products of earlier steps.
 
     Args:
         record: the record's predicate.
@@ -62,7 +62,7 @@ def _faults_of_order(steps: Sequence[Step], flow: Sequence[str]) -> Iterator[str
 
 
 def _faults_of_parts(record: Mapping[str, Any]) -> Iterator[str]:
-    """Faults where the parts of the step that runs in parts are not complete."""
+    """Faults where parts of the step that runs in parts are missing."""
     drawing = record["spec"]["document"]["synthesis"]
     chunks = -(-drawing.get("candidates", drawing["records"]) // drawing["chunk_candidates"])
     following = 0

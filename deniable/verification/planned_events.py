@@ -1,11 +1,11 @@
 """Verification of the mechanism events against the spec: each event is derived from spec and domain.
 
-What a step must do is defined by its mechanism, found in the registries of learners and samplers. No event can be
+The events of a step are defined by its mechanism, found in the registries of learners and samplers. No event can be
 omitted, added or replaced, and nothing in an event can be changed except an amount of noise, within the difference
 between two derivations (privacy.planned), even by someone who signs the result.
 
-The cost of a step's events, and whether the ledger was charged for them, does not belong here (verification.cost,
-verification.segment). Nothing here needs more than the wheel requires.
+The cost of a step's events (verification.cost) and the ledger's charges for them (verification.segment) do not belong
+here. Nothing here needs more than the wheel requires.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ from deniable.samplers import registry as samplers
 
 
 def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -> Check:
-    """Whether the events of each step are those that follow from the spec.
+    """Check that the events of each step are those that follow from the spec.
 
     Args:
         record: the record's predicate.
         domain: the public domain.
-        steps: the costs of the steps, by the record.
+        steps: the costs of the steps, from the record.
     """
     spec = record["spec"]["document"]
     plans = planned_steps(spec)
@@ -41,19 +41,19 @@ def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -
         )
 
     found = others or faults(lambda whole: part_delta(whole, _read(spec)))
-    # Releases were once planned with the spec's delta for the records that a step reads, which is stricter.
+    # Earlier releases used the spec's delta for the records that a step reads, which is stricter.
     earlier = others or (found and faults(lambda whole: whole))
     return Check("the events of every step are those that follow from spec and domain", found if earlier else ())
 
 
 def expected_steps(spec: Document) -> Mapping[str, ExpectedStep]:
-    """The steps of a spec's mechanisms, by their names, in order; none for an unknown mechanism."""
+    """The steps of a spec's mechanisms by name, in order; empty for an unknown mechanism."""
     learner = learners.expected_steps(spec["learner"])
     return {**learner, **samplers.expected_steps(spec["synthesis"]["guarantee"])}
 
 
 def planned_steps(spec: Document) -> Mapping[str, ExpectedStep]:
-    """The steps that read a part of the rows, and so have a cost."""
+    """The steps that read a part of the rows, and hence have a cost."""
     return {name: step for name, step in expected_steps(spec).items() if step.part is not None}
 
 

@@ -1,7 +1,6 @@
-"""Verification of a release's record: whether its parts agree with each other and with the documents in the folder.
+"""Verification of a release's record: its parts must agree with each other and with the documents in the folder.
 
-The signature of the record, its form, and whether the files are those that were signed, do not belong here
-(deniable.verification.release).
+The record's signature and form, and the digests of the files, do not belong here (deniable.verification.release).
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Independent verification of a published release: from its folder alone, without trusting its makers.
 
 The signed record is read, every file is checked against its digest and the table against its public domain, and the
-record's statements are recomputed (deniable.verification.record). How a folder is opened does not belong here: the
-caller passes an object that lists and opens files. Only contents of record and statement are quoted.
+record's statements are recomputed (deniable.verification.record). Access to the folder does not belong here: the
+caller passes an object that lists and opens files. Only the contents of record and statement are quoted.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ class Folder(Protocol):
     """A folder that can be read."""
 
     def members(self) -> Mapping[str, str]:
-        """All members, including hidden ones: by name, `file` or their other kind."""
+        """All members by name, including hidden ones: `file` or another kind."""
 
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open a file for reading."""
@@ -89,7 +89,7 @@ class Trust:
 
     Attributes:
         keys: the trusted keys; None if there are none.
-        found: where they were found, to be read after `trusted keys`; if there are none, what to do.
+        found: where they were found, to follow `trusted keys` in a sentence; if there are none, the remedy.
         latest: signatures with a later time are rejected, if given.
     """
 
@@ -100,7 +100,7 @@ class Trust:
 
 @dataclass(frozen=True)
 class ReleaseReport:
-    """What verification found.
+    """The result of verification.
 
     Attributes:
         release: the release's name, from its record; empty if that cannot be read.
@@ -112,7 +112,7 @@ class ReleaseReport:
 
     @property
     def holds(self) -> bool:
-        """Whether everything holds."""
+        """Whether all checks passed."""
         return all(check.holds for check in self.checks)
 
     @property
@@ -183,7 +183,7 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
 def _estimates(
     folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], split: Mapping[str, Any] | None
 ) -> tuple[Check, ...]:
-    """The check of the estimates that come with noisy tables; releases in earlier formats have none."""
+    """The check of the estimates from noisy tables; releases in earlier formats have none."""
     measured = _document(folder, names, MEASURED)
     checks = []
     if CONSISTENT in names or measured.get("format") == MEASURED_FORMAT:
@@ -197,7 +197,7 @@ def _estimates(
 def _certificate(
     folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], record: Mapping[str, Any]
 ) -> tuple[Check, ...]:
-    """The check of the certificate, if the spec asks for one, or the folder has one."""
+    """The check of the certificate, if the spec requests one or the folder has one."""
     learner = record["spec"]["document"].get("learner")
     asked = learner.get("certificate") if isinstance(learner, dict) else None
     if asked is None and CERTIFICATE not in names:
@@ -207,7 +207,7 @@ def _certificate(
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:
-    """The checks of files by the steps of the spec; none if it names no known steps, which another check reports."""
+    """The checks of files by the spec's steps; none if its steps are unknown, which another check reports."""
     checks: list[tuple[str, FileCheck]] = []
 
     def collect() -> tuple[str, ...]:
@@ -252,7 +252,7 @@ def record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, State
     """The record of a folder, not verified.
 
     Raises:
-        InvalidInput: there is none, or it is no record.
+        InvalidInput: there is none, or it is not a record.
     """
     if names.get(RECORD) != FILE:
         raise InvalidInput("the record must be in the folder, got none.")
@@ -261,9 +261,9 @@ def record_in(folder: Folder, names: Mapping[str, str]) -> tuple[Envelope, State
 
 
 def kind_of(folder: Folder) -> str:
-    """What the record of a folder is of: `release`, `survey` or `discovery`; its signature is not checked.
+    """The kind of a folder's record: `release`, `survey` or `discovery`; its signature is not checked.
 
-    A record that cannot be read counts as that of a release, whose verification says why.
+    A record that cannot be read counts as that of a release, whose verification reports the reason.
     """
     try:
         return _kind(record_in(folder, folder.members())[1])
@@ -279,7 +279,7 @@ def record_of(folder: Folder, names: Mapping[str, str], kind: str) -> tuple[Enve
     """The record of a folder, not verified, which must be of a given kind.
 
     Raises:
-        InvalidInput: there is none, or it is no record, or of another kind.
+        InvalidInput: there is none, or it is not a record, or of another kind.
     """
     envelope, statement = record_in(folder, names)
     if _kind(statement) != kind:
@@ -297,7 +297,7 @@ def content_of(folder: Folder, names: Mapping[str, str], name: str) -> str:
     """The text of a document of a folder.
 
     Raises:
-        InvalidInput: it is missing, is no file, or is larger than documents are.
+        InvalidInput: it is missing, is not a file, or is too large for a document.
         UnicodeDecodeError: it is not text.
     """
     if names.get(name) != FILE:
@@ -306,7 +306,7 @@ def content_of(folder: Folder, names: Mapping[str, str], name: str) -> str:
 
 
 def _content(folder: Folder, name: str) -> bytes:
-    """Content of a file that is not too large."""
+    """Content of a file of bounded size."""
     with folder.open(name) as file:
         content = file.read(_LARGEST_DOCUMENT + 1)
     if len(content) > _LARGEST_DOCUMENT:
@@ -326,12 +326,12 @@ def _document(folder: Folder, names: Mapping[str, str], name: str) -> Mapping[st
 
 
 def _not_public(record: Any) -> tuple[str, ...]:
-    """Faults of the rendering: the shape allows two, of which one is for cleared staff only."""
+    """Faults of the rendering: the shape permits two, one of which is for cleared staff only."""
     return () if record.get("rendering") == _PUBLIC else (f"rendering must be {_PUBLIC} in a release folder",)
 
 
 def signature_check(envelope: Envelope, record: Any, trust: Trust) -> Check:
-    """Whether a trusted key signed a record at a time at which it was valid."""
+    """Check that a trusted key signed the record while valid."""
     if trust.keys is None:
         return Check(SIGNED, (f"there are no trusted keys; {trust.found}",))
     signed = record.get("signed")
@@ -359,7 +359,7 @@ def _records_in(record: Any) -> int:
 
 
 def files_check(folder: Folder, names: Mapping[str, str], subjects: Mapping[str, str], records: int) -> Check:
-    """Whether every file of a folder is as it was signed, of a size that so many records can have."""
+    """Check that every file of a folder matches its signed digest, and has a possible size."""
     faults = []
     most = _LARGEST_DOCUMENT + records * _LARGEST_RECORD
     for name in sorted(set(subjects) | set(names)):
@@ -422,7 +422,7 @@ def _rules(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any
 
 
 def _agree(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], records: int) -> bool:
-    """Whether the table has no faults, in the fastest way; other functions report the faults."""
+    """Whether the table has no faults, by the fastest method; other functions report the faults."""
     reader = parquet_reader()
     if reader is None or names.get(CSV) != FILE or names.get(PARQUET) != FILE:
         return False

@@ -1,8 +1,8 @@
-"""Verification of the part of a ledger that a release's record shows: its own entries, with others sealed.
+"""Verification of the part of a ledger in a release's record: its own entries shown, others sealed.
 
 The chain of entries is recomputed from the one before the release's first charge to the head at publication, and every
-step that spends is matched with its charge. The cost of the charges' events does not belong here (cost), nor the sum of
-all charges to the dataset (sum), nor a whole ledger (deniable.ledger.verification).
+step that spends is matched with its charge. The cost of the charges' events (cost), the sum of all charges to the
+dataset (sum) and whole ledgers (deniable.ledger.verification) do not belong here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ from deniable.verification.planned_events import planned_steps, taken_in
 
 @dataclass(frozen=True)
 class Segment:
-    """The entries that a record shows, as far as they can be read.
+    """The entries in a record, as far as they can be read.
 
     Attributes:
         entries: the entries, shown or sealed.
@@ -52,7 +52,7 @@ class Segment:
 
     @property
     def outputs(self) -> list[tuple[int, Output]]:
-        """The outputs stated to be stored, with the numbers of their entries."""
+        """The outputs stated as stored, with the numbers of their entries."""
         return [(number, fact) for number, fact in self.facts.items() if isinstance(fact, Output)]
 
 
@@ -100,25 +100,25 @@ def entries_by_number(exported: Sequence[object]) -> dict[int, AnyEntry]:
 
 
 def faults_of_exported(exported: Sequence[object]) -> Iterator[str]:
-    """What is wrong with an exported ledger itself."""
+    """Faults of an exported ledger itself."""
     for check in verify(exported).checks:
         yield from (f"the ledger is not valid: {check.name}: {fault}" for fault in check.faults)
 
 
 def check_chain(segment: Segment) -> Check:
-    """Whether no entry between the release's first charge and its publication was altered, removed or moved."""
+    """Check that no entry between the release's first charge and its publication was altered, removed or moved."""
     sealed = sum(isinstance(entry, SealedEntry) for entry in segment.entries)
     note = f"{len(segment.entries)} entries, {sealed} of them sealed"
     return Check("the ledger's entries form a chain from the first charge to the head", segment.faults, note)
 
 
 def check_charges(record: Mapping[str, Any], steps: Sequence[StepCost], segment: Segment) -> Check:
-    """Whether every step that spends was charged once and as stated, and its output stored.
+    """Check that every step that spends was charged once, as stated, and that its output was stored.
 
     Args:
         record: the record's predicate.
         steps: the costs of its steps.
-        segment: the entries that it shows.
+        segment: the entries in the record.
     """
     return Check(
         "every step that spends was charged once, as stated, and stored its draw",
@@ -128,11 +128,11 @@ def check_charges(record: Mapping[str, Any], steps: Sequence[StepCost], segment:
 
 
 def check_exported(record: Mapping[str, Any], segment: Segment, exported: Sequence[object] | None) -> Check:
-    """Whether the entries are in the whole ledger, and include all its charges of the release.
+    """Check that the entries are in the whole ledger, and include all of its charges for the release.
 
     Args:
         record: the record's predicate.
-        segment: the entries that it shows.
+        segment: the entries in the record.
         exported: the whole ledger, as plain values; None if it is not available.
     """
     name = "the entries are in the exported ledger, which is valid"
@@ -142,7 +142,7 @@ def check_exported(record: Mapping[str, Any], segment: Segment, exported: Sequen
 
 
 def _placeholder(place: Mapping[str, Any]) -> SealedEntry:
-    """An entry with known number and digest only."""
+    """An entry of which only number and digest are known."""
     return SealedEntry(number=place["number"], time="", kind="", sealed="", previous="", digest=place["digest"])
 
 
@@ -175,7 +175,7 @@ def _faults_of_charges(record: Mapping[str, Any], steps: Sequence[StepCost], seg
 
 
 def _faults_of_begun(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:
-    """Faults where the release did not begin on the day of its first charge, which must be the first entry shown.
+    """Faults where the release did not begin on the day of its first charge, which must be the first entry.
 
     A release without cost has no charge, and begins on the day of its publication.
     """
@@ -187,7 +187,7 @@ def _faults_of_begun(record: Mapping[str, Any], segment: Segment) -> Iterator[st
     first = segment.entries[0] if segment.entries else None
     if first is None or not isinstance(segment.facts.get(first.number), Charge):
         yield "the first entry shown is not the first charge of the release"
-    # A ledger that was once written with a fast clock is ahead of the day of publication.
+    # A ledger once written under a fast clock may be ahead of the day of publication.
     elif release["begun"] != (day := min(day_of(first.time), release["published"])):
         yield f"release.begun is {release['begun']}, but its first charge, entry {first.number}, is of {day}"
 
@@ -219,7 +219,7 @@ def _faults_of_others(record: Mapping[str, Any], segment: Segment) -> Iterator[s
 def _facts_of(
     record: Mapping[str, Any], charge: Charge, step: StepCost, stated: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, object, object]]:
-    """The facts of a charge, each with its value by the record."""
+    """The fields of a charge, each with its value according to the record."""
     yield "dataset", charge.dataset, record["release"]["dataset"]
     yield "key", charge.commitment, record["input"]["key"]
     yield "part", charge.part, step.part

@@ -1,7 +1,7 @@
 """Verification of the statement's total cost of all releases of the dataset.
 
-With the whole ledger the sum is recomputed; without it, it must at least include the release itself. The entries do not
-belong here (deniable.verification.segment).
+With the whole ledger the sum is recomputed; without it, the sum must at least include the release itself. The entries
+do not belong here (deniable.verification.segment).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,11 +24,11 @@ _COUNTED = "counted_against_the_budget"
 def check_sum(
     record: Mapping[str, Any], segment: Segment, exported: Sequence[object] | None, stated: Mapping[str, Any]
 ) -> Check:
-    """Whether the statement's sum for the dataset follows from the ledger.
+    """Check that the statement's sum for the dataset follows from the ledger.
 
     Args:
         record: the record's predicate.
-        segment: the entries that it shows.
+        segment: the entries in the record.
         exported: the whole ledger, as plain values; None if it is not available.
         stated: privacy.json.
     """
@@ -68,7 +68,7 @@ def _faults_of_least_sum(segment: Segment, stated: Mapping[str, Any]) -> Iterato
 def _faults_of_sum(
     record: Mapping[str, Any], segment: Segment, exported: Sequence[object], stated: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Faults where the stated sum is not that of the ledger at any time between the last charge and the publication."""
+    """Faults where the stated sum is not the ledger's at any time between the last charge and publication."""
     said, dataset = stated.get(SO_FAR), record["release"]["dataset"]
     last = max((number for number, _ in segment.charges), default=0)
     books, found = LedgerState(), []

@@ -1,7 +1,8 @@
 """Independent verification of a published survey, from its folder alone.
 
-The guarantee is recomputed from the survey's document, the counts from the responses, the estimates from the counts. An
-interval is checked by the equation that defines it: a sum of binomial probabilities, not the quantile that made it.
+The guarantee is recomputed from the survey's document, the counts from the responses, the estimates from the counts.
+An interval is checked by its defining equation, a sum of binomial probabilities, not by the quantile function that
+computed it.
 """
 
 import csv
@@ -48,12 +49,12 @@ _CLOSE_TAIL = 1e-6
 
 
 def is_survey(folder: Folder) -> bool:
-    """Whether the record of a folder is that of a survey; its signature is not checked."""
+    """Whether a folder's record is that of a survey; its signature is not checked."""
     return kind_of(folder) == KIND
 
 
 def guarantee_document(survey: Survey) -> dict[str, Any]:
-    """The guarantee as a record states it: exact ratios e^epsilon, which follow from the survey alone."""
+    """The guarantee as stated in a record: exact ratios e^epsilon, which follow from the survey alone."""
     return {
         "kind": "local",
         "unit": "one respondent, replacement of all answers",
@@ -116,7 +117,7 @@ def verify_survey(folder: Folder, trust: Trust) -> ReleaseReport:
 
 
 def _text(folder: Folder, name: str) -> str:
-    """The text of a file, whose size the check of files has bounded if it holds."""
+    """The text of a file, whose size the check of files bounds if it passes."""
     with folder.open(name) as file:
         return file.read(_LARGEST_FILE).decode()
 
@@ -196,7 +197,7 @@ def _faults_of_estimates(
 
 
 def _agree(design: Design, count: int, respondents: int, stated: tuple[float, float, float]) -> bool:
-    """Whether share and standard errors are those of the count."""
+    """Whether share and standard errors follow from the count."""
     p, q = map(float, design.support)
     rate = count / respondents
     share = (rate - q) / (p - q)
@@ -210,7 +211,7 @@ def _agree(design: Design, count: int, respondents: int, stated: tuple[float, fl
 
 
 def _covers(design: Design, count: int, respondents: int, bounds: tuple[float, float], alpha: float) -> bool:
-    """Whether an interval is Clopper and Pearson's: each tail beyond an end is alpha / 2, unless it was clipped."""
+    """Whether an interval is Clopper and Pearson's: each tail beyond an end is alpha / 2, unless clipped."""
     p, q = map(float, design.support)
     low, high = (q + bound * (p - q) for bound in bounds)
     upper = 1.0 if count == 0 else _tail(count, respondents, low)
@@ -219,7 +220,7 @@ def _covers(design: Design, count: int, respondents: int, bounds: tuple[float, f
 
 
 def _is_end(tail: float, half: float, distance: float) -> bool:
-    """Whether an end is where the tail is alpha / 2; at 0 and 1 the exact end may lie beyond."""
+    """Whether the tail at an end is alpha / 2; at 0 and 1 the exact end may lie beyond."""
     if distance <= _CLOSE:
         return tail >= half * (1 - _CLOSE_TAIL)
     if distance >= 1 - _CLOSE:

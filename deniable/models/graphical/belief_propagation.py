@@ -1,7 +1,7 @@
-"""Belief propagation on a junction tree: from the cliques' potentials to their marginals, in logarithms.
+"""Belief propagation on a junction tree: computes the cliques' marginals from their potentials, in logarithms.
 
 Every sum has a fixed order, and exponentials and logarithms have the same digits everywhere, so that the marginals are
-the same to the last bit on every processor.
+identical on every processor.
 
 Source: Lauritzen and Spiegelhalter 1988; Koller and Friedman 2009, section 10.3.
 """
@@ -30,19 +30,19 @@ class Beliefs:
 
 
 def expanded(table: Cells, own: Attributes, wider: Attributes) -> Cells:
-    """A table of some attributes, in a shape that can be combined with a table of more attributes."""
+    """Reshape a table of some attributes so that it broadcasts with a table of more attributes."""
     sizes = dict(zip(own, table.shape, strict=True))
     return table.reshape([sizes.get(i, 1) for i in wider])
 
 
 def summed(table: Cells, own: Attributes, kept: Attributes) -> Cells:
-    """A table of some attributes, summed over all but some of them."""
+    """Sum a table over all but some of its attributes."""
     dropped = tuple(axis for axis, i in enumerate(own) if i not in kept)
     return np.ascontiguousarray(table).sum(axis=dropped) if dropped else table
 
 
 def log_summed(table: Cells, own: Attributes, kept: Attributes) -> Cells:
-    """The logarithm of the sum, over all but some attributes, of a table given by its logarithms."""
+    """Sum a table, given by its logarithms, over all but some attributes; return logarithms."""
     dropped = tuple(axis for axis, i in enumerate(own) if i not in kept)
     if not dropped:
         return table
@@ -53,11 +53,11 @@ def log_summed(table: Cells, own: Attributes, kept: Attributes) -> Cells:
 
 
 def propagate(tree: JunctionTree, potentials: Sequence[Cells]) -> Beliefs:
-    """The marginals of all cliques.
+    """Compute the marginals of all cliques.
 
     Args:
         tree: the junction tree.
-        potentials: the logarithm of each clique's factor, minus infinity where a cell is impossible.
+        potentials: the logarithm of each clique's factor, minus infinity for impossible cells.
 
     Raises:
         InvalidInput: no record is possible.

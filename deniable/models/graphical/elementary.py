@@ -1,7 +1,7 @@
 """Exponentials and logarithms with the same digits on every processor.
 
-NumPy takes another routine, with other last digits, on a processor with wider registers. Here both functions consist of
-additions, multiplications and divisions, each of which IEEE 754 rounds in one way only.
+On processors with wider registers, NumPy uses other routines, with other last digits. Here both functions consist of
+additions, multiplications and divisions, whose rounding IEEE 754 determines.
 
 Source: Cody and Waite 1980, chapters 5 and 6.
 """

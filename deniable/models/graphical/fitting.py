@@ -1,11 +1,11 @@
-"""Fitting a graphical model to noisy tables: weighted least squares over all joint distributions with a fixed total.
+"""Fits a graphical model to noisy tables: weighted least squares over joint distributions with a fixed total.
 
-The noisy tables are public, and so is everything here: it is a function of them. The total is the mean of the tables'
-totals, weighted by their precision. It stays fixed: least squares with a free total would be biased, because counts
-below 0 are raised to 0 and the total with them.
+The noisy tables are public, and so is everything here, as a function of them. The total is the precision-weighted mean
+of the tables' totals. It is fixed: least squares with a free total would be biased upwards, because negative counts
+are raised to 0.
 
-Mirror descent in the geometry of entropy, with acceleration: one propagation an iteration, a step whose length follows
-from the curvature that it meets, and a new start whenever the loss rises.
+The method is accelerated entropic mirror descent: one propagation per iteration, a step length adapted to the local
+curvature, and a restart whenever the loss rises.
 
 Source: McKenna, Sheldon, Miklau 2019, section 4 (estimation from noisy marginals by proximal algorithms); Auslender and
 Teboulle 2006, section 5, and Hanzely, Richtárik, Xiao 2021 (acceleration in Bregman distances).
@@ -28,22 +28,22 @@ ITERATIONS = 1000
 TOLERANCE = 1e-4
 _WINDOW = 20
 _MOST_HALVINGS = 60
-# A step may be longer than the last one by this factor.
+# A step may exceed the last one by this factor.
 _BOLDER = 1.5
-# Rounding of the divergence of two joint distributions, as a share of the total.
+# Rounding error of the divergence between two joint distributions, as a share of the total.
 _ROUNDING = 1e-13
-# A cell of a model to start from is never less probable, so that it can grow again.
+# Minimum probability of a cell of the starting model, so that it can grow again.
 _LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """A noisy marginal, as numbers; each is a function of released integers.
+    """A noisy marginal in floating point; a function of released integers.
 
     Attributes:
         attributes: its attributes, in ascending order.
-        counts: noisy counts, one axis for each attribute.
-        deviation: standard deviation of the noise, of all cells or of each.
+        counts: noisy counts, with one axis per attribute.
+        deviation: standard deviation of the noise, for all cells or for each.
     """
 
     attributes: Attributes
@@ -57,7 +57,7 @@ class ImpossibleCells:
 
     Attributes:
         attributes: the attributes, in ascending order.
-        cells: True where a combination is impossible, one axis for each attribute.
+        cells: True where a combination is impossible, with one axis per attribute.
     """
 
     attributes: Attributes
@@ -82,7 +82,7 @@ class Fit:
 
 
 def fixed_total(tables: Sequence[NoisyTable]) -> float:
-    """The mean of the tables' totals, weighted by their precision; at least 1."""
+    """The precision-weighted mean of the tables' totals, at least 1."""
     variances = [float(np.broadcast_to(np.square(own.deviation), own.counts.shape).sum()) for own in tables]
     totals = [float(np.ascontiguousarray(own.counts).sum()) for own in tables]
     if not tables:
@@ -103,19 +103,19 @@ def fit(
     tolerance: float = TOLERANCE,
     may_go_on: Callable[[int, float], bool] = lambda _, __: True,
 ) -> Fit:
-    """The joint distribution that fits noisy tables best.
+    """Fit a joint distribution to noisy tables.
 
-    Several do if the tables leave something open; this one is then close to that of the largest entropy.
+    If the tables do not determine the best fit, the result is close to the one of maximum entropy.
 
     Args:
         sizes: number of values of each attribute.
         tables: the noisy tables.
         impossible: combinations of values that have probability 0.
-        also: further sets of attributes that a clique must contain.
-        start: a model to begin with; otherwise all possible records are equally likely.
-        total: the number of records, if it is known; otherwise `fixed_total`.
+        also: further sets of attributes, each of which some clique must contain.
+        start: the starting model; uniform over possible records by default.
+        total: the number of records, if known; otherwise `fixed_total`.
         iterations: largest number of iterations.
-        tolerance: fall of the loss over 20 iterations, relative to 1 plus the loss, at which it has converged.
+        tolerance: decrease of the loss over 20 iterations, relative to 1 plus the loss, that counts as convergence.
         may_go_on: called after each iteration with its number and the loss; returns whether to continue.
 
     Raises:
@@ -157,7 +157,7 @@ def _require_shapes(sizes: Sequence[int], tables: Sequence[NoisyTable], impossib
 def _potentials(
     tree: JunctionTree, impossible: Sequence[ImpossibleCells], start: GraphicalModel | None, total: float
 ) -> list[Cells]:
-    """Potentials to begin with, minus infinity where a cell is impossible."""
+    """Starting potentials, minus infinity for impossible cells."""
     if start is None:
         potentials = [np.zeros(tree.shape(clique)) for clique in tree.cliques]
     else:
@@ -175,7 +175,7 @@ def _potentials(
 
 
 def _from_marginals(tree: JunctionTree, tables: Sequence[Cells]) -> list[Cells]:
-    """Potentials whose joint distribution has given marginals: each table over that of its separator."""
+    """Potentials of the joint distribution with given marginals: each table divided by that of its separator."""
     potentials = []
     for clique, separator, table in zip(tree.cliques, tree.separators, tables, strict=True):
         below = logarithm(summed(table, clique, separator))
@@ -187,7 +187,7 @@ def _from_marginals(tree: JunctionTree, tables: Sequence[Cells]) -> list[Cells]:
 class _Search:
     """Accelerated mirror descent.
 
-    The model is `tables`, a weighted mean of the models that the steps arrived at; the last of these is `leading`.
+    The model is `tables`, a weighted mean of the iterates; the last iterate is `leading`.
     """
 
     tables: list[Cells]
@@ -204,7 +204,7 @@ class _Search:
         self.impossible = impossible
         self.homes = [tree.home(own.attributes) or 0 for own in noisy]
         self.weights = [np.broadcast_to(1 / np.square(own.deviation), own.counts.shape) for own in noisy]
-        # The largest curvature there can be: one record's change in each table, against the divergence it causes.
+        # The largest possible curvature: one record's change in each table, relative to its divergence.
         self.curvature = 1e-3 * total * sum(float(weight.max(initial=0.0)) for weight in self.weights)
 
     def begin(self, potentials: list[Cells]) -> None:
@@ -225,7 +225,7 @@ class _Search:
             return
         self.tables, self.behind = kept
         self.loss = before
-        # What was gained by momentum is kept, the momentum is not.
+        # Restart: the progress is kept, the momentum is discarded.
         self.begin(_from_marginals(self.tree, self.tables))
         restarted = self.tables, self.behind, self.loss
         for _ in range(_MOST_HALVINGS):
@@ -238,7 +238,7 @@ class _Search:
         self.loss = before
 
     def _advance(self) -> bool:
-        """A step whose curvature is bounded by what it meets; False if no step is."""
+        """Take a step whose assumed curvature bounds the actual one; False if no step does."""
         curvature = self.curvature / _BOLDER
         for _ in range(_MOST_HALVINGS):
             share = _share(self.pace, curvature)
@@ -261,13 +261,13 @@ class _Search:
             self.loss = self._loss(self.behind)
             led = self._loss(measured)
             if led < self.loss:
-                # The theorem on the pace holds for any model with a loss no higher than that of the mean.
+                # The convergence theorem holds for any model with a loss of at most that of the mean.
                 self.tables, self.behind, self.loss = list(beliefs.tables), measured, led
             return isfinite(self.loss)
         return False
 
     def _try(self, moves: Sequence[Cells], curvature: float) -> tuple[list[Cells], Beliefs, list[Cells]] | None:
-        """Move the potentials; None if the loss would curve more than assumed, or a number is not finite."""
+        """Move the potentials; None if the curvature exceeds the assumed one, or a number is not finite."""
         potentials = list(self.potentials)
         for move, home, noisy in zip(moves, self.homes, self.noisy, strict=True):
             potentials[home] = potentials[home] + expanded(move, noisy.attributes, self.tree.cliques[home])
@@ -301,7 +301,7 @@ class _Search:
 
 
 def _share(pace: float, curvature: float) -> float:
-    """How much of the next model enters the mean: a with a^2 curvature = (1 - a) pace, which is 1 at the start."""
+    """Weight of the next iterate in the mean: a with a^2 curvature = (1 - a) pace; 1 at the start."""
     if pace == inf:
         return 1.0
     ratio = pace / curvature

@@ -1,6 +1,6 @@
-"""A graphical model: expected counts of a junction tree's cliques, and those of any other attributes.
+"""A graphical model: expected counts of a junction tree's cliques, and of any other set of attributes.
 
-The joint distribution is the product of the cliques' tables divided by that of the separators' tables.
+The joint distribution is the product of the cliques' tables divided by the product of the separators' tables.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class GraphicalModel:
     total: float
 
     def marginal(self, attributes: Sequence[int]) -> Cells:
-        """Expected counts of a table, by summing a clique's table or by eliminating all other attributes.
+        """Expected counts of a table, by summing a clique's table or by variable elimination.
 
         Args:
             attributes: column numbers, in ascending order.
@@ -43,18 +43,18 @@ class GraphicalModel:
         return summed(table, own, kept)
 
     def _gathered(self, number: int, kept: frozenset[int]) -> tuple[Cells, Attributes]:
-        """Counts of a clique and of what is kept of the attributes below it, as far as others need them."""
+        """Counts over a clique and the kept attributes below it, restricted to those needed elsewhere."""
         table, own = self.tables[number], self.tree.cliques[number]
         above, separators = self.tree.separators[number], self.tree.separators
         leading = [child for child in self.tree.children[number] if kept & self._below[child] - set(separators[child])]
-        # What has few cells is joined first, so that the table is small for as long as possible.
+        # Small tables are joined first, so that the result stays small for as long as possible.
         leading.sort(key=lambda child: prod(self.tree.shape(tuple(kept & self._below[child]))))
         for place, child in enumerate(leading):
             more, theirs = self._gathered(child, kept)
             wanted = tuple(i for i in theirs if i in kept or i in separators[child])
             more = summed(more, theirs, wanted)
             shares = _shares(more, wanted, separators[child])
-            # What neither is kept nor leads to another child goes before the table grows.
+            # Attributes that are neither kept nor shared with another child are summed out before the table grows.
             needed = {i for other in leading[place:] for i in separators[other]}
             least = tuple(i for i in own if i in kept or i in needed or i in above)
             table, own = summed(table, own, least), least
@@ -73,6 +73,6 @@ class GraphicalModel:
 
 
 def _shares(table: Cells, own: Attributes, given: Attributes) -> Cells:
-    """Conditional probabilities given some attributes; 0 where these never occur."""
+    """Conditional probabilities given some attributes; 0 where the condition never occurs."""
     whole = expanded(summed(table, own, given), given, own)
     return np.divide(table, whole, out=np.zeros_like(table), where=whole > 0)

@@ -25,7 +25,7 @@ class JunctionTree:
         sizes: number of values of each attribute.
         cliques: the attributes of each clique, every clique after its parent.
         parents: number of each clique's parent; -1 for the first.
-        separators: attributes that each clique has in common with its parent.
+        separators: attributes that each clique shares with its parent.
     """
 
     sizes: tuple[int, ...]
@@ -35,7 +35,7 @@ class JunctionTree:
 
     @classmethod
     def of(cls, sizes: Sequence[int], sets: Iterable[Iterable[int]]) -> "JunctionTree":
-        """A tree with a clique for each of several sets of attributes, and as few cells as two heuristics find.
+        """A tree whose cliques contain given sets of attributes, with as few cells as two heuristics achieve.
 
         Args:
             sizes: number of values of each attribute.
@@ -57,12 +57,12 @@ class JunctionTree:
 
     @cached_property
     def cells(self) -> int:
-        """Number of cells of all cliques' tables together."""
+        """Total number of cells of the cliques' tables."""
         return sum(prod(self.shape(clique)) for clique in self.cliques)
 
     @property
     def bytes(self) -> int:
-        """Size of all cliques' tables, 8 bytes a cell."""
+        """Total size of the cliques' tables, at 8 bytes per cell."""
         return _BYTES_OF_A_CELL * self.cells
 
     @cached_property
@@ -82,7 +82,7 @@ class JunctionTree:
 
 
 def _eliminated(sizes: Sequence[int], sets: Iterable[Attributes], *, by_cells: bool) -> list[Attributes]:
-    """The cliques that arise when attributes are eliminated one by one, each time the cheapest.
+    """The cliques that result from greedy elimination of attributes, cheapest first.
 
     The cost of an attribute is the number of cells of its clique, or the number of edges that its elimination adds.
     """
@@ -110,7 +110,7 @@ def _cost(sizes: Sequence[int], neighbours: Mapping[int, set[int]], i: int, *, b
 
 
 def _maximal(cliques: Sequence[Attributes]) -> list[Attributes]:
-    """The cliques that no other one contains, in ascending order."""
+    """The maximal cliques, in ascending order."""
     distinct = sorted(set(cliques))
     return [own for own in distinct if not any(set(own) < set(other) for other in distinct)]
 
@@ -118,7 +118,7 @@ def _maximal(cliques: Sequence[Attributes]) -> list[Attributes]:
 def _joined(
     cliques: Sequence[Attributes],
 ) -> tuple[tuple[Attributes, ...], tuple[int, ...], tuple[Attributes, ...]]:
-    """A maximum spanning tree by the size of separators (Prim), cliques in the order in which they join it."""
+    """A maximum spanning tree by size of separators (Prim), with cliques in the order in which they join it."""
     order, parents = [cliques[0]], [-1]
     separators: list[Attributes] = [()]
     nearest = dict.fromkeys(cliques[1:], 0)

@@ -1,13 +1,12 @@
-"""A graphical model in integers, as something to draw from and to score with: cliques, each given its separator.
+"""A graphical model in integers, for sampling and scoring: the distribution of each clique given its separator.
 
-The cliques come in an order in which each one's separator belongs to an earlier one. The new attributes of a clique are
-drawn one after the other, each given the separator and those before it, by their values. So the model is a product of
-conditional tables along an order of the attributes, as a Bayesian network is, and everything that works for that works
-here: the first attributes of a record have a probability of their own.
+The cliques are ordered such that each separator belongs to an earlier clique. The new attributes of a clique are drawn
+in sequence, each given the values of the separator and of those before it. The model is thus a product of conditional
+tables along an order of the attributes, like a Bayesian network, and supports the same operations: in particular, the
+first attributes of a record have a marginal probability.
 
-A clique is stored as whole masses, which are in proportion to expected counts. All conditional probabilities follow
-from them in integers, so that sampler and density agree exactly on every machine. How a model is fitted does not belong
-here.
+A clique is stored as integer masses, proportional to expected counts. All conditional probabilities follow from them
+in integers, so that sampler and density agree exactly on every machine. Fitting does not belong here.
 """
 
 # numba infers the types of kernels
@@ -37,7 +36,7 @@ FORMAT = "deniable/junction-tree/1"
 MASS = 2**31
 """Approximate sum of the masses of a clique."""
 _MOST_MASS = 2**32
-"""The sum of the masses of a clique is below this, so that 2^32 times it is a number of 64 bits."""
+"""Upper bound on the sum of a clique's masses, so that 2^32 times it fits in 64 bits."""
 _HALF_MASS_BITS = 31
 
 Masses = NDArray[np.int64]
@@ -48,9 +47,9 @@ class CliqueTable:
     """The masses of a clique.
 
     Attributes:
-        separator: the attributes that an earlier clique has, by column number.
-        new: the further attributes, in the order in which they are drawn.
-        masses: whole numbers, shape (sizes of the separator ..., sizes of the new attributes ...).
+        separator: the attributes that belong to an earlier clique, by column number.
+        new: the other attributes, in the order in which they are drawn.
+        masses: integers, shape (sizes of the separator ..., sizes of the new attributes ...).
     """
 
     separator: Attributes
@@ -58,15 +57,15 @@ class CliqueTable:
     masses: Masses
 
     def of(self, place: int) -> Masses:
-        """Masses of a new attribute given the separator and the new attributes before it, one row for each of these.
+        """Masses of a new attribute, one row for each value of the separator and of the new attributes before it.
 
         Args:
-            place: its place among the new attributes.
+            place: its index among the new attributes.
         """
         kept = len(self.separator) + place + 1
         table = self.masses.sum(axis=tuple(range(kept, self.masses.ndim)))
         rows = table.reshape(-1, table.shape[-1])
-        # Values that never occur leave the attribute as it is on the whole.
+        # Given values that never occur, the attribute has its marginal distribution.
         return np.asarray(np.where(rows.sum(axis=1, keepdims=True) > 0, rows, rows.sum(axis=0)), np.int64)
 
 
@@ -76,14 +75,14 @@ class JunctionTreeNet(SequentialModel):
 
     Attributes:
         domain: the table's domain, m attributes.
-        cliques: the cliques, each after those that its separator belongs to.
+        cliques: the cliques, each after those to which its separator belongs.
     """
 
     domain: Domain
     cliques: tuple[CliqueTable, ...]
 
     def __post_init__(self) -> None:
-        """Refuse an invalid model: a separator that is not drawn before, masses of another shape or none at all."""
+        """Refuse an invalid model: a separator not drawn before its clique, or masses of another shape or total 0."""
         places([i for clique in self.cliques for i in clique.new], len(self.domain))
         drawn: set[int] = set()
         for clique in self.cliques:
@@ -93,14 +92,14 @@ class JunctionTreeNet(SequentialModel):
             shape = tuple(self.domain.cardinalities[i] for i in (*clique.separator, *clique.new))
             if clique.masses.shape != shape or bool((clique.masses < 0).any()):
                 raise InvalidInput(f"the clique of {names} must have masses of shape {shape}, none below 0.")
-            # Each mass is below the bound, so that a sum of as many as there may be does not overflow.
+            # Each mass is below the bound, so that the sum over the largest possible number of cells does not overflow.
             if int(clique.masses.max()) >= _MOST_MASS or not 0 < int(clique.masses.sum()) < _MOST_MASS:
                 raise InvalidInput(f"the masses of the clique of {names} must sum to more than 0 and less than 2^32.")
             drawn |= set(clique.new)
 
     @classmethod
     def of(cls, domain: Domain, model: GraphicalModel) -> "JunctionTreeNet":
-        """Round the expected counts of a graphical model to masses; what is possible has a mass of at least 1."""
+        """Round the expected counts of a graphical model to masses; possible cells have a mass of at least 1."""
         sizes = domain.cardinalities
         cliques = []
         for table, own, separator in zip(model.tables, model.tree.cliques, model.tree.separators, strict=True):
@@ -118,14 +117,14 @@ class JunctionTreeNet(SequentialModel):
 
     @property
     def parents(self) -> dict[int, tuple[int, ...]]:
-        """The attributes, by column number, that each attribute's conditional distribution depends on."""
+        """The attributes, by column number, on which each attribute's conditional distribution depends."""
         return {
             i: (*clique.separator, *clique.new[:place]) for clique in self.cliques for place, i in enumerate(clique.new)
         }
 
     @cached_property
     def as_network(self) -> BayesNet:
-        """The same distribution as a Bayesian network in which parents enter by their values."""
+        """The same distribution as a Bayesian network without bucketization of parents."""
         finest = replace(
             self.domain,
             attributes=tuple(replace(each, buckets=tuple(range(each.cardinality))) for each in self.domain.attributes),
@@ -147,7 +146,7 @@ class JunctionTreeNet(SequentialModel):
         self.as_network.fill(words, records)
 
     def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
-        """Draw stratified records, which vary less about the model than independent ones; see `SequentialModel`."""
+        """Draw stratified records, which vary less than independent ones; see `SequentialModel`."""
         m = len(self.domain)
         records = np.empty((len(words) // m, m), np.uint16)
         _sample_evenly(self.arrays, self.strata, words, records)
@@ -155,7 +154,7 @@ class JunctionTreeNet(SequentialModel):
 
     @cached_property
     def strata(self) -> Strata:
-        """Strata by as many parents as there are places for, those that the attribute depends on most first."""
+        """Strata by as many parents as the places allow, strongest dependence first."""
         sizes, place = self.domain.cardinalities, places(self.order.tolist(), len(self.domain))
         parents: list[list[int]] = []
         strides: list[int] = []
@@ -199,7 +198,7 @@ class JunctionTreeNet(SequentialModel):
         """The model that a document describes.
 
         Raises:
-            InvalidInput: it is of another format, or describes no model over this domain.
+            InvalidInput: it has another format, or does not describe a model over this domain.
         """
         require_format(document, FORMAT)
         cliques = []
@@ -216,14 +215,14 @@ class JunctionTreeNet(SequentialModel):
 
 
 def _weights(rows: Masses) -> Weights:
-    """Weights out of 2^32 in proportion to the masses of each row: their running sums, rounded down."""
+    """Weights out of 2^32, proportional to the masses of each row, by rounding down running sums."""
     running = np.cumsum(rows, axis=1).astype(np.uint64)
     ends = (running << np.uint64(32)) // running[:, -1:]
     return np.diff(ends, axis=1, prepend=np.zeros((len(rows), 1), np.uint64))
 
 
 def _by_dependence(clique: CliqueTable, place: int) -> list[int]:
-    """The parents of a new attribute, by the distance of their pair from independence, computed in integers."""
+    """The parents of a new attribute, with the distance of each pair from independence, computed in integers."""
     before = (*clique.separator, *clique.new[:place])
     child = len(before)
     found = []
@@ -238,7 +237,7 @@ def _by_dependence(clique: CliqueTable, place: int) -> list[int]:
 
 @numba.njit(nogil=True, cache=True)
 def _sample_evenly(net, strata, words, records):
-    """Fill records from one word per value, the upper halves of a position's words scrambled among equal strata."""
+    """Fill records from one word per value; the upper halves of a position's words are scrambled within strata."""
     rows, m = records.shape
     for begin in range(0, rows, TOGETHER):
         some = min(TOGETHER, rows - begin)

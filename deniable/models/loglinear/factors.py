@@ -1,6 +1,6 @@
-"""Factors of a log-linear distribution: tables of logarithms, and their sums in fewer tables.
+"""Factors of a log-linear distribution: tables of logarithms, and their merging into fewer tables.
 
-How values are drawn does not belong here (kernels).
+Drawing values does not belong here (kernels).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deniable.models.loglinear.flat_tables import Attributes
 
-# Factors are summed in advance as long as their table stays in the processor's cache.
+# Factors are summed in advance if their table stays in the processor's cache.
 _MERGED_CELLS = 1 << 15
 
 Logs = NDArray[np.int32]
@@ -31,7 +31,7 @@ class LogTable:
 
 
 def merged(factors: Sequence[LogTable], sizes: Sequence[int]) -> list[LogTable]:
-    """The same distribution from fewer tables: tables are summed two at a time, the smallest sum first."""
+    """The same distribution with fewer tables: pairs of tables are summed, smallest result first."""
     groups = list(factors)
     while len(groups) > 1:
         cells = [

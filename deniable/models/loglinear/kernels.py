@@ -1,9 +1,9 @@
-"""Sampling and density of a log-linear network, in integers: compiled code and the arrays it reads.
+"""Sampling and density of a log-linear network, in integers: compiled code and its arrays.
 
 An attribute's conditional distribution is a product of small tables of earlier attributes. The tables' logarithms are
-multiples of 2^-12 bit. The weights that they give, and the shares of 2^32 that follow, are computed in integers only,
-so that sampler and density agree exactly on every machine. Which distributions are precomputed affects only speed. What
-a network is does not belong here (net), nor whether a record may be released.
+multiples of 2^-12 bit. The resulting weights, and shares of 2^32, are computed in integers only, so that sampler and
+density agree exactly on every machine. Which distributions are precomputed affects only speed. Defining networks (net)
+and testing records for release do not belong here.
 """
 
 # numba infers the types of kernels
@@ -30,7 +30,7 @@ LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int
 _STEP_BITS = 12
 _STEP_MASK = STEPS - 1
 _AT_A_TIME = 256
-"""Number of records that are filled together."""
+"""Number of records filled per batch."""
 
 
 class LoglinearArrays(NamedTuple):
@@ -38,25 +38,25 @@ class LoglinearArrays(NamedTuple):
 
     Attributes:
         size: buckets of the attribute at each position, shape (m,).
-        shift: number of bits by which its weights are shorter than 2^30, so that they sum to at most 2^30, shape (m,).
-        group_start: where each position's groups of factors begin, shape (m + 1,).
-        table_start: where each group's table begins in `logs`, shape (groups,).
-        parent_start: where each group's parents begin in `parent` and `stride`, shape (groups + 1,).
+        shift: number of bits by which its weights are shifted right, so that they sum to at most 2^30, shape (m,).
+        group_start: start of each position's groups of factors, shape (m + 1,).
+        table_start: start of each group's table in `logs`, shape (groups,).
+        parent_start: start of each group's parents in `parent` and `stride`, shape (groups + 1,).
         parent: positions of the parents.
         stride: stride of a parent's bucket in the table.
         logs: the groups' tables.
-        ready: where a position's running sums begin in `running` if they are precomputed; otherwise -1.
+        ready: start of a position's running sums in `running` if precomputed; otherwise -1.
         running: running sums of the weights.
         leading: 2^30 times 2^(-k / 4096).
-        value_start: where each position's values begin in `bucket`, shape (m,).
+        value_start: start of each position's values in `bucket`, shape (m,).
         bucket: bucket of each value.
-        within_start: where each position's values begin in `low` and `high`, guide in its first bucket, shape (m,).
+        within_start: start of each position's values in `low` and `high`, for the guide's first bucket, shape (m,).
         guide: position of the guide; the first position if there is none.
         guide_stride: stride of the guide's bucket in `low` and `high`; 0 if there is none.
         low: sum of the weights of the bucket's values before each value, out of 2^30.
         high: the same, including the value's own weight.
-        bucket_start: where each position's buckets begin in `member_start`, shape (m,).
-        member_start: where each bucket's values begin in `member`, and for each position where the last bucket's end.
+        bucket_start: start of each position's buckets in `member_start`, shape (m,).
+        member_start: start of each bucket's values in `member` and, for each position, the end of the last bucket's.
         member: the values, bucket by bucket.
     """
 
@@ -85,7 +85,7 @@ class LoglinearArrays(NamedTuple):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _running_sums(net, position, buckets, sums):
-    """Fill the running sums of an attribute's weights given the earlier buckets; their total is at most 2^30."""
+    """Fill in the running sums of an attribute's weights given earlier buckets; the total is at most 2^30."""
     size = net.size[position]
     first = net.group_start[position]
     last = net.group_start[position + 1]
@@ -114,16 +114,16 @@ def _running_sums(net, position, buckets, sums):
 @numba.njit(nogil=True, cache=True, inline="always")
 def _bound(part, total):
     """The smallest number below 2^32 whose image in [0, total) is at least `part`."""
-    # Nothing is negative; with signed numbers the compiled code would handle signs.
+    # Nothing is negative; with signed integers the compiled code would handle signs.
     wanted = np.uint64((np.int64(part) << 32) + total - 1)
     return np.int64(wanted // np.uint64(total))
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _member(high, members, start, member, last, width, place):
-    """Place in `members` of the value at a place in its bucket's share: the first whose running sum is beyond it.
+    """Index in `members` of the value at a place in its bucket's share: the first whose running sum exceeds it.
 
-    Running sums do not fall from member to member, so that the search halves what is left.
+    Running sums are non-decreasing from member to member, so the search is binary.
     """
     while member < last:
         middle = (member + last) >> 1
@@ -136,9 +136,10 @@ def _member(high, members, start, member, last, width, place):
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _bounds(parts, totals, some, bounds):
-    """`_bound` for records side by side.
+    """`_bound`, vectorised over records.
 
-    A quotient of floats is at most 1 from the whole one, which is below 2^33; the remainder in integers corrects it.
+    The floating-point quotient is within 1 of the integer quotient, which is below 2^33; the integer remainder
+    corrects it.
     """
     for r in range(some):
         total = totals[r]
@@ -150,16 +151,16 @@ def _bounds(parts, totals, some, bounds):
 
 @numba.njit(nogil=True, cache=True)
 def _members(high, members, firsts, largest, starts, lows, ends, places, own, values):
-    """The value of each record within its bucket, as by `_member`, in as many halvings as the largest bucket needs.
+    """The value of each record within its bucket, as in `_member`, with the bisections that the largest bucket needs.
 
     Args:
         high: running sums of the weights.
         members: the values, bucket by bucket.
-        firsts: where each bucket's values begin, and where the last one's end.
+        firsts: start of each bucket's values, and end of the last one's.
         largest: largest number of values of a bucket.
-        starts: where the weights begin that each record's guide selects.
-        lows: where each record's share of 2^32 begins.
-        ends: where it ends.
+        starts: start of the weights that each record's guide selects.
+        lows: start of each record's share of 2^32.
+        ends: end of that share.
         places: the records' words.
         own: the records' buckets.
         values: filled with the values.
@@ -182,7 +183,7 @@ def _members(high, members, firsts, largest, starts, lows, ends, places, own, va
 
 @numba.njit(nogil=True, cache=True)
 def _rows(parent, stride, first, last, begin, buckets, done, rows):
-    """Where each record's row of a table begins: one pass per parent, records side by side."""
+    """Start of each record's row of a table: one pass per parent, vectorised over records."""
     rows[:] = np.int32(begin)
     for p in range(first, last):
         own, by = buckets[parent[p]][done : done + len(rows)], np.int32(stride[p])
@@ -192,7 +193,7 @@ def _rows(parent, stride, first, last, begin, buckets, done, rows):
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _sums_of_logs(logs, n, at, groups, some, sums):
-    """The sums of the groups' logarithms for records side by side, three groups at a time."""
+    """The sums of the groups' logarithms, vectorised over records, three groups at a time."""
     for i in range(n):
         own = sums[i]
         if groups == 1:
@@ -215,9 +216,9 @@ def _sums_of_logs(logs, n, at, groups, some, sums):
 
 @numba.njit(nogil=True, cache=True)
 def _draw_some(logs, leading, shorter, n, at, groups, sums, words, drawn, totals):
-    """`_running_sums` and a draw for records side by side, in loops that the compiler vectorises.
+    """`_running_sums` and a draw, in loops over records that the compiler vectorises.
 
-    It does so only where a loop looks nothing up by a number that it computes; look-ups are loops of their own.
+    The compiler vectorises only loops without indirect look-ups, so look-ups have separate loops.
     """
     some = len(drawn)
     _sums_of_logs(logs, n, at, groups, some, sums)
@@ -248,7 +249,7 @@ def _draw_some(logs, leading, shorter, n, at, groups, sums, words, drawn, totals
 
 @numba.njit(nogil=True, cache=True)
 def _draw_some_ready(running, n, rows, words, drawn, totals):
-    """The same with precomputed running sums, given where each record's begin."""
+    """The same with precomputed running sums, given the start of each record's."""
     some = len(drawn)
     tickets = np.empty(some, np.int32)
     for r in range(some):
@@ -266,8 +267,8 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
     """Fill records from one word per value, as `_column` does; stratified if there are strata.
 
     Words come record by record, positions in order; with strata, position by position. Records are filled in batches,
-    attribute by attribute, so that a position's arrays are in the cache for all of them. The arrays are taken out of
-    the tuple once; otherwise numba counts references to all of them for every value.
+    attribute by attribute, so that a position's arrays stay in the cache for the whole batch. The arrays are unpacked
+    from the tuple once; otherwise numba counts references to all of them for every value.
     """
     size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
     parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
@@ -281,7 +282,7 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
     groups = np.int64(1)
     for position in range(m):
         groups = max(groups, group_start[position + 1] - group_start[position])
-    # As narrow as the values allow: the arrays of all records that are filled together are larger than a cache.
+    # As narrow as the values allow: a batch's arrays are larger than a cache.
     buckets = np.zeros((m, together), np.uint16)
     strata_of, moved = np.zeros(together, np.int32), np.zeros(together, np.uint32)
     own = np.zeros(_AT_A_TIME, np.int32)
@@ -371,13 +372,13 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
 def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 - one kernel
     """Draw the values of records at a position, and compute their probabilities.
 
-    The arrays are taken out of the tuple once, and records are side by side: see `sample`.
+    The arrays are unpacked from the tuple once, and loops are vectorised over records: see `sample`.
 
     Args:
         net: the network's arrays.
         position: the position; earlier values are known.
         records: the records, one per column, shape (m, at least n).
-        at: number of the word from which each record's value is drawn; -1 if it already has its value.
+        at: index of the word from which each record's value is drawn; -1 if it already has its value.
         words: the words.
         factors: filled with the values' probabilities, shape (n,), unless it is empty.
     """

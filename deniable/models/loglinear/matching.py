@@ -1,11 +1,11 @@
-"""Matching: records exchange values until tables of their pairs are near the tables that the network was made of.
+"""Matching: records exchange values until their two-way tables are near the tables that the network was made of.
 
-Records that are drawn from a network vary about it, and the network is near its tables but does not meet all of them.
-For one attribute after the other, random pairs of records exchange their values where the tables come nearer to their
-targets. Each attribute keeps its values, so single attributes stay exactly as they were drawn. Targets are denoised
-tables, never noisy ones, and only some sweeps are made: what is left of the noise is not learnt by heart. Records are
-then no longer independent given the network, so this is for records that are drawn from a public network alone, and not
-for candidates. Everything is in integers, and every record of a row of `TOGETHER` has the same part in it.
+Records drawn from a network vary about it, and the network approximates its tables without matching all of them. For
+each attribute in turn, random pairs of records exchange values if the tables come nearer to their targets. Exchanges
+preserve one-way marginals exactly as drawn. Targets are denoised tables, never noisy ones, and only a few sweeps are
+made, so that residual noise is not overfitted. The records are then no longer independent given the network, so this
+applies only to records drawn from a public network alone, not to candidates. All arithmetic is in integers, and every
+record in a run of `TOGETHER` is treated alike.
 """
 
 # numba infers the types of kernels
@@ -25,21 +25,21 @@ from deniable.models.loglinear.stratified_sampling import TOGETHER
 Integers = NDArray[np.int64]
 
 WHOLE = 1 << 24
-"""What the cells of a target table sum to, up to rounding."""
+"""Sum of the cells of a target table, up to rounding."""
 SWEEPS = 4
 _UNIT = 16
-"""Expected counts are multiples of a sixteenth of a record."""
+"""Number of units per record: expected counts are multiples of a sixteenth."""
 _OFTEN = 3
-"""A cell's squared distance weighs one over its expected count and this number."""
+"""A cell's squared distance has weight 1 / (expected count + this number)."""
 _WEIGHT = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """The shares of the records that two attributes' buckets should have together.
+    """The target joint distribution of two attributes' buckets.
 
     Attributes:
-        attributes: the two, by column number, ascending.
+        attributes: the two column numbers, ascending.
         shares: shape (buckets of the first, buckets of the second), at least 0; they sum to about `WHOLE`.
     """
 
@@ -48,7 +48,7 @@ class PairTable:
 
 
 def words_of_matching(tables: Sequence[PairTable], fixed: Collection[int], records: int) -> int:
-    """Number of words that `matched` takes for some records; see there."""
+    """Number of words that `matched` takes for a number of records."""
     rows = [min(TOGETHER, records - begun) for begun in range(0, records, TOGETHER)]
     return SWEEPS * len(_free(tables, fixed)) * sum(row // 2 for row in rows)
 
@@ -60,13 +60,13 @@ def matched(
     fixed: Collection[int],
     words: NDArray[np.uint32],
 ) -> Codes:
-    """The records after their exchanges.
+    """The records after the exchanges.
 
     Args:
         codes: the records, columns as in the domain, shape (records, m).
         tables: the tables of pairs.
         buckets: bucket of each value of each attribute.
-        fixed: attributes that keep their records: those that agree with another one value by value.
+        fixed: attributes that are not exchanged: those that agree with another one value by value.
         words: fresh uniform words, `words_of_matching` of them.
     """
     free = _free(tables, fixed)
@@ -83,7 +83,7 @@ def matched(
         row = codes[begun : begun + TOGETHER]
         own = np.stack([bucket[column] for bucket, column in zip(buckets, row.T, strict=True)], axis=1, dtype=np.uint16)
         expected = shares * (len(row) * _UNIT) // WHOLE
-        # What is read together lies together: a record's buckets, and a cell's weight and gap.
+        # Data read together are stored together: a record's buckets, and a cell's weight and gap.
         cells = np.empty((len(expected), 2), np.int32)
         cells[:, 0] = _WEIGHT // (expected + _OFTEN * _UNIT)
         cells[:, 1] = _UNIT * _counts(own, first, second, width, start) - expected
@@ -120,7 +120,7 @@ def _counts(own, first, second, width, start):
 
 @numba.njit(nogil=True, cache=True)
 def _exchange(attribute, values, own, tables, cells, words):
-    """Exchange an attribute's values between random pairs of records where its tables come nearer.
+    """Exchange an attribute's values between random pairs of records if its tables come nearer to their targets.
 
     Args:
         attribute: the attribute.

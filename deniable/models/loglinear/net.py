@@ -1,6 +1,6 @@
-"""A log-linear network over codes: an order, and for each attribute small tables with earlier attributes.
+"""A log-linear network over codes: an order, and for each attribute small tables of log factors.
 
-How values are drawn, in integers only, does not belong here (kernels), nor how the tables were learnt.
+Drawing values, in integers only (kernels), and learning the tables do not belong here.
 """
 
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from deniable.models.sequential_model import SequentialModel, places, require_fo
 
 FORMAT = "deniable/loglinear-net/3"
 WITHOUT_TABLES = "deniable/loglinear-net/2"
-"""The format before networks stated the tables that they were made of."""
+"""The earlier format, which did not state the tables that the network was made of."""
 
 LARGEST_LOG = 1 << 24
 """Bound on the logarithms, 4096 bits."""
 _MOST_FACTORS = 1 << 7
 """One less than this number of logarithms always sum to a 32-bit integer."""
 
-# Running sums are precomputed as long as their table stays in the processor's cache.
+# Running sums are precomputed if their table stays in the processor's cache.
 _READY_CELLS = 1 << 17
 
 
@@ -38,18 +38,18 @@ _READY_CELLS = 1 << 17
 class LoglinearNet(SequentialModel):
     """A product of log-linear conditional distributions along an order: Pr{x} = prod_i Pr{x_i | earlier buckets}.
 
-    A bucket is drawn by the factors, and a value in it by weights that may depend on the bucket of one other attribute,
-    the guide, so that a recoding of another attribute agrees with it within buckets too.
+    The factors determine the bucket, and weights the value within it; these may depend on the bucket of one other
+    attribute, the guide, so that an attribute that recodes another also agrees with it within buckets.
 
     Attributes:
         domain: the table's domain, m attributes.
         order: column number of the attribute at each position, shape (m,).
         buckets: bucket of each value of each attribute.
-        guides: column number of the attribute whose bucket the weights of each attribute's values depend on, or None.
-        within: weights of the values, shape (buckets of the guide, cardinality) or (1, cardinality); those of each
-            bucket sum to 2^30 in each row.
+        guides: for each attribute, the column number of the attribute on whose bucket its weights depend, or None.
+        within: weights of the values, shape (buckets of the guide, cardinality) or (1, cardinality); in each row,
+            those of each bucket sum to 2^30.
         factors: the factors of each attribute, by column number; the first has no parents.
-        tables: the tables of pairs that it was made of, which `matched` records come nearer to.
+        tables: the two-way tables that it was made of, the targets of `matched`.
     """
 
     domain: Domain
@@ -61,7 +61,7 @@ class LoglinearNet(SequentialModel):
     tables: tuple[PairTable, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse an invalid network: an order with children before parents, tables of another shape or size."""
+        """Refuse an invalid network: children ordered before parents, tables of another shape or size."""
         place = places(self.order.tolist(), len(self.domain))
         if len(self.guides) != len(self.domain):
             raise InvalidInput("a network must state for each attribute its guide or that it has none.")
@@ -171,17 +171,17 @@ class LoglinearNet(SequentialModel):
         return strata(self.factors, sizes, order, places(order, len(order)))
 
     def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
-        """Draw stratified records, which vary less about the network than independent ones; see `SequentialModel`."""
+        """Draw stratified records, which vary less than independent ones; see `SequentialModel`."""
         records = np.empty((len(words) // len(self.domain), len(self.domain)), np.uint16)
         sample(self.arrays, self.strata, words, records)
         return self.in_columns(records)
 
     def words_of_matching(self, records: int) -> int:
-        """Number of words that `matched` takes for some records."""
+        """Number of words that `matched` takes for a number of records."""
         return words_of_matching(self.tables, self._guided, records)
 
     def matched(self, codes: Codes, words: NDArray[np.uint32]) -> Codes:
-        """The records after exchanges of values that bring their pairs nearer to the network's tables; see matching."""
+        """The records after exchanges that bring two-way tables nearer to the network's; see matching."""
         return matched(codes, self.tables, self.buckets, self._guided, words)
 
     @property
@@ -219,7 +219,7 @@ class LoglinearNet(SequentialModel):
         """The network that a document describes.
 
         Raises:
-            InvalidInput: the format is another, or the document describes no network over this domain.
+            InvalidInput: the format is different, or the document does not describe a network over this domain.
         """
         tables = document["tables"] if require_format(document, FORMAT, WITHOUT_TABLES) == FORMAT else []
         own = [document["attributes"][name] for name in domain.names]
@@ -243,7 +243,7 @@ class LoglinearNet(SequentialModel):
 
 
 def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sums of the weights of each bucket's values before each value, and including it, row by row."""
+    """Cumulative weights within each bucket, excluding and including each value, row by row."""
     order = np.argsort(bucket, kind="stable")
     running = np.cumsum(within[:, order], axis=1)
     begun = np.concatenate([[0], np.cumsum(np.bincount(bucket))[:-1]])

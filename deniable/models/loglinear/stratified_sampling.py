@@ -1,13 +1,13 @@
 """Stratified sampling: among records with equal parents, an attribute's values occur in nearly their expected shares.
 
-For each attribute the records are put in a row, those with equal parents next to each other and in random order among
-themselves. One of every two neighbours in the row gets the lower half of the unit interval and one the upper, of every
-four each gets a different quarter, and so on, at random: Owen's scrambling of van der Corput's sequence. Each record on
-its own has exactly the network's distribution, given its earlier values: its place in the row depends on the lower
-halves of the words only, and the upper halves, which scramble, are independent of those. So strata may ignore part of
-what a distribution depends on, such as guides or weak parents: a record's word is uniform given all earlier values.
-Only jointly do the records vary less than independent ones, so this is for records that are drawn from a public network
-alone, and not for candidates. What a network is, and how a value is found, does not belong here.
+For each attribute the records are arranged in a row, those with equal parents adjacent and in random order. In each
+pair of neighbours in the row, one gets the lower half of the unit interval and the other the upper half; in each group
+of four, each gets a different quarter, and so on, at random: Owen's scrambling of van der Corput's sequence. Each
+record on its own has exactly the network's distribution given its earlier values: its place in the row depends only on
+the lower halves of the words, and the upper halves, which scramble, are independent of those. Strata may therefore
+ignore some of the variables that a distribution depends on, such as guides or weak parents: a record's word is uniform
+given all earlier values. Jointly, the records vary less than independent ones, so this applies only to records drawn
+from a public network alone, not to candidates. Networks and the selection of values do not belong here.
 
 Source: Owen 1995, Randomly permuted (t, m, s)-nets and (t, s)-sequences.
 """
@@ -28,7 +28,7 @@ from deniable.models.sequential_model import starts
 TOGETHER = 1 << 16
 """Largest number of records in a row: the number of values of a scrambled half of a word."""
 PLACES = 1 << 16
-"""Number of coarse places in a row; they are divided among the strata, and within a stratum at random."""
+"""Number of coarse places in a row, divided among strata; within a stratum, records are placed at random."""
 
 
 class Strata(NamedTuple):
@@ -36,7 +36,7 @@ class Strata(NamedTuple):
 
     Attributes:
         room: coarse places of each stratum, shape (m,); records are independent if this is empty.
-        parent_start: where each position's parents begin in `parent` and `stride`, shape (m + 1,).
+        parent_start: start of each position's parents in `parent` and `stride`, shape (m + 1,).
         parent: positions that define the strata.
         stride: stride of a parent's bucket in coarse places.
     """
@@ -56,7 +56,7 @@ def no_strata() -> Strata:
 def strata(
     factors: Sequence[Sequence[LogTable]], sizes: Sequence[int], order: Sequence[int], place: dict[int, int]
 ) -> Strata:
-    """Strata by as many parents as there are places for, most important first, so that neighbours differ least.
+    """Strata by as many parents as the places allow, most important first, so that neighbours differ least.
 
     Args:
         factors: the factors of each attribute, by column number.
@@ -93,16 +93,16 @@ def strata(
 
 @numba.njit(nogil=True, cache=True)
 def spread(first, room, words, moved):
-    """Words of some records, their upper halves scrambled along the row of the records.
+    """Scramble the upper halves of the words of some records along their row.
 
     Args:
-        first: where each record's stratum begins, in coarse places; changed.
+        first: start of each record's stratum, in coarse places; changed.
         room: coarse places of a stratum.
         words: a word for each record, at most `TOGETHER`.
         moved: filled with the words to be used.
     """
     some = len(words)
-    # A place in the row is below 2^16, so that sums are needed modulo 2^16 only.
+    # A place in the row is below 2^16, so sums are needed only modulo 2^16.
     ends = np.zeros(PLACES, np.uint16)
     rank = np.empty(some, np.uint16)
     upper = np.empty(some, np.uint16)
