@@ -21,7 +21,7 @@ LONG: dict[str, Callable[[], list[Result]]] = {
     "attributes": scaling.by_attributes,
     "workers": workers.by_workers,
 }
-"""Parts that take some minutes each, and gigabytes of disk; measured only if named."""
+"""Parts that take several minutes each and gigabytes of disk; measured only if named."""
 
 
 def main() -> None:

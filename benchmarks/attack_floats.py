@@ -1,10 +1,10 @@
-"""`python -m benchmarks.attack_floats`: searches public files for numbers that a neighbouring table could not give.
+"""`python -m benchmarks.attack_floats`: searches public files for numbers that no neighbouring table could have given.
 
-An attacker who knows everyone but one person knows every count up to one. A number that is made of a count c and of
-noise, and that no noise could have made of c + 1 or of c - 1, proves whether that person is in the table. The attack
+An attacker who knows everyone except one person knows every count to within one. A number computed from a count c and
+noise, which no noise could have produced from c + 1 or c - 1, proves whether that person is in the table. The attack
 reads public files, and uses the exact counts only to play this attacker. It must find nothing in a million numbers, nor
-in whole releases with each learner and each guarantee; and it must find the same numbers written as
-`c + noise / shares`, the mean of noisy counts that floating point rounds differently for each c.
+in whole releases with each learner and each guarantee. As a control, it must find the same numbers written as `c +
+noise / shares`, the mean of noisy counts, which floating point rounds differently for each c.
 
 Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
 """
@@ -48,7 +48,7 @@ _VALUES, _ATTRIBUTES, _PEOPLE = 60_000, 4, 200_000
 _LEARNERS = ("loglinear", "cfs", "marginals")
 """Learners whose releases are attacked with each guarantee."""
 _MEASURING = ("privbayes", "mst", "nist_mst", "aim", "pegs_noisy")
-"""Further learners that publish noisy tables, each attacked once, since no guarantee changes what is measured."""
+"""Further learners that publish noisy tables, each attacked once, because no guarantee changes what is measured."""
 _SYNTHESIS: dict[str, dict[str, Any]] = {
     "tested_seeds": SPEC["synthesis"],
     "histogram_seeds": {
@@ -65,18 +65,18 @@ _SYNTHESIS: dict[str, dict[str, Any]] = {
     "seedless": {"guarantee": "seedless", "records": 400, "chunk_candidates": 200},
 }
 _SHARES_OF_ONE = 12
-"""Shares of a single attribute in the first version, as the control writes its mean."""
+"""Number of shares of a single attribute in the first version, of which the control writes the mean."""
 _MOST_IN_A_ROW = 4_000
-"""Up to this many noisy records of a configuration, counts are searched that explain its probabilities."""
+"""The largest number of noisy records in a configuration for which counts that explain its probabilities are sought."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What the attack found in one place.
+    """The findings of the attack in one place.
 
     Attributes:
-        numbers: numbers that it examined.
-        telling: those that a neighbouring table could not have given.
+        numbers: how many numbers were examined.
+        telling: how many of them a neighbouring table could not have given.
     """
 
     numbers: int
@@ -91,7 +91,7 @@ NOTHING = Found(0, 0)
 
 
 def attack_measured(document: Document, codes: Codes, domain: Domain) -> Found:
-    """Attack `measured.json`, of this version or of the first.
+    """Attack `measured.json`, in the form of this version or the first.
 
     Args:
         document: its contents.
@@ -111,21 +111,21 @@ def attack_measured(document: Document, codes: Codes, domain: Domain) -> Found:
 
 
 def telling(values: NDArray[Any], counts: Counts, possible: Callable[[NDArray[Any], Counts], Flags]) -> Found:
-    """Number of values that are possible for a count and impossible for one more or one less."""
+    """Return the number of values that are possible for a count and impossible for one more or one less."""
     one_more, one_less = possible(values, counts + 1), possible(values, counts - 1)
     return Found(values.size, int((possible(values, counts) & ~(one_more & one_less)).sum()))
 
 
 def as_means(values: NDArray[Any], counts: Counts, *, shares: int) -> Flags:
-    """Whether a count could give such a value with some noise, in the form `count + noise / shares`."""
+    """Whether a count could give a value with some noise, in the form `count + noise / shares`."""
     nearest = np.rint((values - counts) * shares)
     return np.any([counts + (nearest + step) / shares == values for step in (-1, 0, 1)], axis=0)
 
 
 def as_integers(values: NDArray[Any], counts: Counts, *, multiplier: int) -> Flags:
-    """Whether a count could give such a value, in the current form `multiplier * count + noise`.
+    """Whether a count could give a value, in the current form `multiplier * count + noise`.
 
-    Every count could give any integer; if there is a float in its place, its digits are examined.
+    Any count can give any integer; if the value is a float, its digits are examined.
     """
     if values.dtype == np.int64:
         return np.ones(values.shape, np.bool_)
@@ -133,7 +133,7 @@ def as_integers(values: NDArray[Any], counts: Counts, *, multiplier: int) -> Fla
 
 
 def _counted(document: Document, codes: Codes, domain: Domain) -> Iterator[tuple[Document, Counts]]:
-    """The document's entry for each table, with the exact counts; the first version lists single attributes apart."""
+    """Yield each table's entry with its exact counts; the first version lists single attributes separately."""
     counter = RowCounter(lambda: [codes])
     buckets = Partition(tuple(np.asarray(document["buckets"][name], np.uint16) for name in domain.names))
     for name, entry in document.get("attributes", {}).items():
@@ -144,15 +144,15 @@ def _counted(document: Document, codes: Codes, domain: Domain) -> Iterator[tuple
         for name in entry.get("by_values", ()):
             partition = partition.by_values(domain.index(name))
         [counts] = counter.tables(partition, [attributes])
-        # Formats before the third released every difference there is, and did not list them.
+        # Formats before the third released every difference, and did not list them.
         is_whole = len(attributes) == 1 or not entry.get("differences", True)
         yield entry, counts if is_whole else contrast_counts(counts)
 
 
 def attack_network(document: Document, prior: Fraction) -> Found:
-    """Attack `model.json` of a network of counts: rows of probabilities that no whole numbers explain.
+    """Attack `model.json` of a network of counts: find rows of probabilities that no integers explain.
 
-    Noise can turn any count into any whole number, so whatever whole numbers explain, every neighbour explains.
+    Noise can turn any count into any integer, so whatever integers explain, every neighbour explains too.
     """
     found = NOTHING
     for weights in document["weights"].values():
@@ -166,7 +166,7 @@ def attack_network(document: Document, prior: Fraction) -> Found:
 
 
 def _explained(row: NDArray[np.uint64], prior: float) -> bool:
-    """Whether some whole numbers have these probabilities as their posterior mean."""
+    """Whether some integers have these probabilities as their posterior mean."""
     share = row / row.sum()
     totals = np.arange(_MOST_IN_A_ROW)[:, None]
     numbers = np.rint(share * (totals + prior * len(row)) - prior)
@@ -179,11 +179,11 @@ def _explained(row: NDArray[np.uint64], prior: float) -> bool:
 
 
 def attack_folder(folder: Path, codes: Codes, domain: Domain, prior: Fraction) -> Found:
-    """Attack all public files of a release that hold noisy numbers.
+    """Attack all public files of a release that contain noisy numbers.
 
     Args:
         folder: the public folder.
-        codes: the people that the model was learnt from, shape (rows, m); more people do no harm.
+        codes: the people from whom the model was learnt, shape (rows, m); additional people do no harm.
         domain: the public domain.
         prior: the prior in the public spec, for a network of counts.
     """
@@ -201,12 +201,12 @@ def attack_folder(folder: Path, codes: Codes, domain: Domain, prior: Fraction) -
 
 
 def as_before(document: Document, codes: Codes, domain: Domain) -> Document:
-    """The positive control: the same noise, written as in the first version, as floating-point means."""
+    """Return the positive control: the same noise, written as floating-point means, as in the first version."""
 
     def mean(entry: Document, counts: Counts) -> Document:
         release = entry["releases"][0]
         noise = np.asarray(release["sums"]) - release["multiplier"] * counts
-        # What is released once today was released share by share: its noise stands for that of all of them.
+        # A count that is released once today was released share by share: its noise stands for that of all shares.
         shares = release["multiplier"] if release["multiplier"] > 1 else _SHARES_OF_ONE
         return {**{name: entry[name] for name in entry if name != "releases"}, "shares": shares} | {
             "noisy": (counts + noise / shares).tolist()
@@ -224,7 +224,7 @@ def as_before(document: Document, codes: Codes, domain: Domain) -> Document:
 def measured_of_many(
     key: ReleaseKey, *, values: int = _VALUES, people: int = _PEOPLE
 ) -> tuple[Document, Codes, Domain]:
-    """The published document of a table whose attributes have very many values, as in its file."""
+    """Return the published document of a table whose attributes have very many values, as read from its file."""
     attribute = partial(Attribute, values=tuple(range(values)), kind="nominal", buckets=(0,) * values)
     domain = Domain(tuple(attribute(f"a{i}") for i in range(_ATTRIBUTES)))
     words = ReleaseKey(bytes(32)).stream(step="attack", inputs="people", mechanism="people", parameters={})
@@ -240,7 +240,7 @@ def main() -> None:
     """Attack a million numbers, the same numbers in the old form, and whole releases.
 
     Raises:
-        SystemExit: something was found, or nothing was found in the control.
+        SystemExit: something was found in a release, or nothing in the control.
     """
     missed = _many_numbers() + _releases()
     if missed:
@@ -266,7 +266,7 @@ def _many_numbers() -> list[str]:
 
 
 def _releases() -> list[str]:
-    """Each learner with each guarantee, on a table and on its neighbour with one more person."""
+    """Attack each learner with each guarantee, on a table and on its neighbour with one more person."""
     missed = []
     people = made_up_people()
     with tempfile.TemporaryDirectory(prefix="deniable-attack-") as folder:
@@ -285,20 +285,20 @@ def _releases() -> list[str]:
 
 
 def _missed(what: str, found: Found) -> list[str]:
-    """Print what was found in a release and its neighbour; what is wrong with it."""
+    """Print the findings in a release and its neighbour, and return any fault."""
     _say(f"{what}: a release and its neighbour", found)
     return [f"{found} in {what}"] if found.telling or not found.numbers else []
 
 
 def _asked(learner: str, synthesis: dict[str, Any]) -> dict[str, Any]:
-    """A spec of a learner that every guarantee can have."""
+    """Return the entries of a spec whose learner every guarantee allows."""
     kept = [name for name in SPEC["learner"] if name != "structure" or learner != "marginals"]
     learning = {name: SPEC["learner"][name] for name in kept} | {"kind": learner, "noise": "gaussian"}
     return {"learner": learning, "synthesis": synthesis, "split": {"shared": 0.8, "holdout": 0.2}}
 
 
 def _release(folder: Path, people: list[list[str]], changes: dict[str, Any]) -> Found:
-    """Make a release by the project's command, and attack its public folder."""
+    """Make a release with the project's command, and attack its public folder."""
     state = Path(tempfile.mkdtemp(dir=folder))
     spec = write_small_release(state / "spec", people=people, **changes)
     command = [sys.executable, "-m", "flows", "release", str(spec), "--state", str(state / "var"), "--new"]

@@ -1,8 +1,8 @@
 """`python -m benchmarks.commutes`: commute distances of synthetic origins on LODES, by prior and domain.
 
-Reads the LODES folder of a state that DENIABLE_LODES names: `*_od_main_JT00_*.csv.gz` and `*_xwalk.csv.gz`. Otherwise
-a made-up state. For a sample of destinations, the mean commute of synthetic workers is compared with the true one; the
-standard error of a bias is that of the sample. LODES itself is noise-infused; it stands for the truth here.
+It reads the LODES folder of a state that DENIABLE_LODES names (`*_od_main_JT00_*.csv.gz` and `*_xwalk.csv.gz`), or
+makes up a state. For a sample of destinations, the mean commute of synthetic workers is compared with the true one; the
+standard error of a bias is that of the sample. LODES itself is noise-infused; here it stands for the truth.
 """
 
 import argparse
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class State:
-    """Workers by destination and origin, with coordinates.
+    """The workers of a state by destination and origin, with coordinates.
 
     Attributes:
         destination: destination of each pair.
@@ -75,7 +75,7 @@ _PLACES = ["tabblk2010", "trct", "blklatdd", "blklondd"]
 
 
 def made_up_state(destinations: int = 400, origins: int = 4000, areas: int = 80) -> State:
-    """A state that nobody lives in: areas on a square, and workers who prefer to live near their work."""
+    """Make up a state: areas on a square, and workers who prefer to live near their work."""
     stream = ReleaseKey(bytes(32)).stream(step="benchmark", mechanism="state", inputs="", parameters={})
     centres = 41 + uniforms(stream, 2 * areas).reshape(-1, 2) * [0.8, 0.8] - [0, 112.5]
     area = np.sort(np.minimum((uniforms(stream, origins) * areas).astype(np.int64), areas - 1))
@@ -93,7 +93,7 @@ def made_up_state(destinations: int = 400, origins: int = 4000, areas: int = 80)
 
 
 def uniforms(stream: WordStream, count: int) -> Floats:
-    """Numbers in [0, 1), of 32 bits each."""
+    """Return numbers in [0, 1), of 32 bits each."""
     return stream.take(count).astype(np.float64) / 2**32
 
 
@@ -104,7 +104,7 @@ class Line:
     Attributes:
         name: how origins are drawn.
         prior: mean number of prior workers of a destination.
-        overlap: mean share of workers at origins that real ones come from.
+        overlap: mean share of synthetic workers at origins of real ones.
         bias: mean error of a destination's mean commute, in miles.
         deviation: its standard error over destinations.
         error: root mean squared error, in miles.
@@ -137,15 +137,14 @@ WORKED_OUT = {
     "theorem O, areas": 3.8,
     "two-sided geometric, areas": 4.4,
 }
-"""Biases in miles that another program found for 120 other destinations of Rhode Island, with a noise of one draw of
-about .4."""
+"""Biases in miles that another program found for 120 other destinations of Rhode Island; noise of a draw: about .4."""
 RHODE_ISLAND = 406_052
-"""Workers of LODES Rhode Island 2019, by which it is known."""
+"""Number of workers in LODES Rhode Island 2019, by which the file is recognized."""
 _NOISE_OF_A_DRAW, _DEVIATIONS = 0.4, 3.0
 
 
 def verdicts(lines: Sequence[Line]) -> list[tuple[str, bool]]:
-    """Whether biases agree with those worked out before, each in words: within three standard errors of both."""
+    """Return in words whether each bias agrees with the reference value, within three standard errors of both."""
     said = []
     for line in lines:
         right = WORKED_OUT.get(line.name)
@@ -161,10 +160,10 @@ def compare(state: State, destinations: Integers, name: str, plan: FlowsPlan | N
 
     Args:
         state: the state.
-        destinations: the destinations to be compared.
+        destinations: the destinations to compare.
         name: name of the line.
         plan: how origins are drawn; None for two-sided geometric noise on the counts of areas.
-        coarse: whether areas are drawn, and then an origin in the area, all equally probable.
+        coarse: whether areas are drawn, and then an origin in the area with equal probabilities.
     """
     key = ReleaseKey(bytes(range(32)))
     by_area = np.argsort(state.area, kind="stable")
@@ -208,10 +207,10 @@ def compare(state: State, destinations: Integers, name: str, plan: FlowsPlan | N
 
 
 def noisy(stream: WordStream, occupied: Integers, numbers: Integers, origins: int, people: int) -> Integers:
-    """The baseline: counts of areas with two-sided geometric noise, negative ones 0, scaled to the number of people."""
+    """Return the baseline: counts of areas with two-sided geometric noise, truncated at 0 and scaled to the total."""
     counts = np.zeros(origins, np.int64)
     counts[occupied] = numbers
-    # One worker who moves changes two counts.
+    # A worker who moves changes two counts.
     counts = np.maximum(counts + DiscreteLaplace(2 / EPSILON).sample(stream, origins), 0)
     if not counts.any():
         return np.empty(0, np.int64)
@@ -220,7 +219,7 @@ def noisy(stream: WordStream, occupied: Integers, numbers: Integers, origins: in
 
 
 def rows(state: State) -> list[tuple[str, FlowsPlan | None, bool]]:
-    """The lines of the table: their names, plans, and whether areas are drawn."""
+    """Return the lines of the table: their names, their plans, and whether areas are drawn."""
     blocks, areas = len(state.area), int(state.area.max()) + 1
     totals = tuple(np.bincount(state.destination, weights=state.workers).astype(np.int64).tolist())
     kept = kept_probability(KEPT)

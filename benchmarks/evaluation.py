@@ -1,10 +1,10 @@
-"""`python -m benchmarks.evaluation`: whether cheaper forests reach the same conclusions on releases.
+"""`python -m benchmarks.evaluation`: tests whether cheaper forests reach the same conclusions on releases.
 
-Twenty releases of public halves (benchmarks.utility), of learners that come near to the data and of such that do not,
-are evaluated with forests of each kind as a release is: how well a forest tells their records from real ones, and how
-well it predicts after learning from them. A verdict is whether a figure meets a limit; limits are set at every .005
-between .5 and 1. The chance that two forests disagree on a limit is compared with that of two forests of the largest
-kind with other random numbers, which is what no number of trees can mend.
+Twenty releases of public halves (benchmarks.utility), of learners that are close to the data and of learners that are
+not, are evaluated with forests of each kind in the same way as releases are: how well a forest distinguishes their
+records from real ones, and how well it predicts after learning from them. A verdict is whether a figure meets a limit;
+there is a limit at every .005 between .5 and 1. The chance that two forests disagree on a limit is compared with that
+of two forests of the largest kind with different random numbers, a disagreement that more trees cannot remove.
 """
 
 import time
@@ -23,13 +23,13 @@ from tasks.evaluation.evaluate_utility import Forest
 
 LEARNERS: Final = ("loglinear", "mst", "privbayes", "marginals", "independent")
 FORESTS: Final = ((100, None), (50, None), (34, None), (100, 0.33), (60, 0.33), (50, 0.5))
-"""Trees of a forest, and the share of the records that each learns from; with None, a bootstrap sample of all."""
+"""Number of trees, and the share of the records from which each learns; None for a bootstrap sample of all."""
 LIMITS: Final = np.arange(0.5, 1, 0.005)
 TRAIN_ROWS: Final = 20_000
 
 
 def evaluated(half: Half, records: Codes, kind: tuple[int, float | None], seed: int) -> tuple[float, float]:
-    """How well a forest tells records from those of the other half, and predicts these after learning from records."""
+    """Return a forest's accuracy in distinguishing records from the other half, and in predicting the other half."""
     real = half.holdout.to_numpy().astype(np.uint16)[:TRAIN_ROWS]
     records = records[:TRAIN_ROWS]
     target = half.domain.index(half.domain.target or "")
@@ -39,7 +39,7 @@ def evaluated(half: Half, records: Codes, kind: tuple[int, float | None], seed: 
 
 
 def disagreement(first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]]) -> float:
-    """Share of the verdicts at all limits, of both figures of each release, on which two evaluations disagree."""
+    """Return the share of verdicts, over all limits and figures of all releases, on which two evaluations disagree."""
     one, other = (np.asarray(figures)[..., None] < LIMITS for figures in (first, second))
     return float((one != other).mean())
 

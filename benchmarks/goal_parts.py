@@ -1,11 +1,11 @@
 """`python benchmarks/goal_parts.py PART RUNS FIGURES`: measure one part of the goals of speed, in a process of its own.
 
-The part is measured in the checkout that PYTHONPATH names, which need not be the one that this file is in: `goals`
-measures two commits by turns this way. FIGURES receives, as JSON, every figure of the part by name, one value per run,
-and the data that they were measured on.
+The part is measured in the checkout that PYTHONPATH names, which need not be the checkout of this file: in this way
+`goals` measures two commits alternately. FIGURES receives, as JSON, every figure of the part by name, one value per
+run, and a description of the data.
 
-Whole commands are metered as processes, their servers included: seconds of all cores by the kernel's own account
-(`wait4`). Everything else is metered as the seconds of one thread, after a first call that is not counted.
+Whole commands are metered as processes, including their servers: seconds of all cores, as counted by the kernel
+(`wait4`). Everything else is metered in seconds of one thread, after a first call that is not counted.
 """
 
 import json
@@ -47,17 +47,17 @@ _CODED: Final = {
     "householder": (0, 2, 1),
     "incc": (1, 2, 1),
 }
-"""Attributes of the coded file of workers: least code, number of values, width of a bucket."""
+"""Attributes of the coded file of workers: smallest code, number of values, width of a bucket."""
 
 
 @dataclass(frozen=True)
 class Metered:
-    """What a process took, with the processes that it waited for.
+    """The cost of a process, including the processes for which it waited.
 
     Attributes:
         cpu: seconds of all cores.
         clock: seconds by the clock.
-        mib: the most memory that one of the processes held.
+        mib: the peak memory of the largest process.
     """
 
     cpu: float
@@ -66,10 +66,10 @@ class Metered:
 
 
 def metered(command: list[str], environment: dict[str, str]) -> Metered:
-    """Run a command quietly to its end, in the checkout that is measured.
+    """Run a command to its end, without output, in the measured checkout.
 
     Raises:
-        SystemExit: it failed; a failure is not a measurement.
+        SystemExit: the command failed, which gives no measurement.
     """
     start = time.perf_counter()
     with tempfile.TemporaryFile() as said:
@@ -83,7 +83,7 @@ def metered(command: list[str], environment: dict[str, str]) -> Metered:
 
 
 def seconds_of(work: Callable[[], object], runs: int) -> list[float]:
-    """Seconds of this thread's core for each of several calls, after one that is not counted."""
+    """Return the CPU seconds of this thread for each of several calls, after one that is not counted."""
     work()
     return [_seconds(work) for _ in range(runs)]
 
@@ -101,7 +101,7 @@ def _folder() -> Iterator[Path]:
 
 
 def release(runs: int) -> tuple[Figures, str]:
-    """The release of `make release`, and the commands that only look, in a state folder of their own."""
+    """Measure the release of `make release`, and the commands that only read, in a separate state folder."""
     with _folder() as folder:
         state = folder / "var"
         cached = ROOT / "var/cache"
@@ -110,13 +110,13 @@ def release(runs: int) -> tuple[Figures, str]:
         environment = os.environ | {"DENIABLE_STATE": str(state)}
         flows = [sys.executable, "-m", "flows"]
         begin = [*flows, "release", "deployments/specs/acs_ma.yaml", "--new"]
-        # The first makes the databases, and whatever is not compiled yet.
+        # The first release creates the databases, and compiles whatever is not compiled yet.
         first = metered(begin, environment)
         warm = [metered(begin, environment) for _ in range(runs)]
         fresh = environment | {"NUMBA_CACHE_DIR": str(folder / "kernels")}
         ahead = []
         if (ROOT / "infra/compiled_ahead.py").is_file():
-            # As `make` does while it installs.
+            # As `make` does during installation.
             ahead = [metered([sys.executable, "-m", "infra.compiled_ahead", begin[4]], fresh).cpu]
         cold = metered(begin, fresh)
         published = max((state / "releases").iterdir())
@@ -140,8 +140,8 @@ def release(runs: int) -> tuple[Figures, str]:
 
 
 def million(runs: int) -> tuple[Figures, str]:
-    """A release of a million records from 1.4 million, at most five times, after one that is not counted."""
-    # The cap on what may be spent would end more of them.
+    """Measure releases of a million records from 1.4 million, at most five, after one that is not counted."""
+    # The cap of the budget allows no more.
     runs = min(runs, 5)
     with _folder() as folder:
         environment = os.environ | {"DENIABLE_STATE": str(folder / "var")}
@@ -178,7 +178,7 @@ def _people(folder: Path) -> Path:
 
 
 def candidates(runs: int) -> tuple[Figures, str]:
-    """Candidates drawn and tested from a million seeds, in millions a second."""
+    """Measure candidates drawn and tested from a million seeds, in millions a second."""
     from benchmarks.population import stream  # noqa: PLC0415
     from benchmarks.synthesis import ATTEMPT, OMEGAS  # noqa: PLC0415
     from deniable.plausible_deniability.mechanism_one import synthesize  # noqa: PLC0415
@@ -196,7 +196,7 @@ def candidates(runs: int) -> tuple[Figures, str]:
 
 
 def _seeds() -> tuple[Any, Any, str]:
-    """A network of 11 attributes and a million seeds: real people, and learnt from others, if their file is there."""
+    """Return a network of 11 attributes and a million seeds, both from real people if their file exists."""
     coded = Path(os.environ.get("DENIABLE_ACS2024_CODED") or ROOT.parent / "shared" / _ACS2024_CODED)
     if not coded.is_file():
         from benchmarks.population import network, people  # noqa: PLC0415
@@ -242,14 +242,14 @@ def _draw(synthesize: Callable[..., Any], model: Any, index: Any, attempt: Any, 
 
 
 def planned(domain: Any) -> Any:
-    """The plan of the log-linear learner at epsilon 1."""
+    """Return the plan of the log-linear learner at epsilon 1."""
     from deniable.learners.loglinear.plan import LoglinearRecipe  # noqa: PLC0415
 
     return LoglinearRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**9), noise="gaussian").calibrate(domain)
 
 
 def learnt(plan: Any, chunks: Callable[[], Any]) -> Any:
-    """The network that a plan learns from chunks of codes, which are read several times."""
+    """Return the network that a plan learns from chunks of codes, which are read several times."""
     from deniable.foundation.keys import ReleaseKey  # noqa: PLC0415
     from deniable.learners.loglinear.estimation.counting import RowCounter  # noqa: PLC0415
     from deniable.learners.loglinear.mechanism import learn_network  # noqa: PLC0415
@@ -260,7 +260,7 @@ def learnt(plan: Any, chunks: Callable[[], Any]) -> Any:
 
 
 def wide_people(attributes: int, rows: int) -> tuple[Any, Any]:
-    """Domain and codes of made-up people."""
+    """Return domain and codes of made-up people."""
     from benchmarks import wide  # noqa: PLC0415
     from benchmarks.population import stream  # noqa: PLC0415
 
@@ -268,7 +268,7 @@ def wide_people(attributes: int, rows: int) -> tuple[Any, Any]:
 
 
 def records(runs: int) -> tuple[Figures, str]:
-    """Records drawn from a log-linear network, in millions a second; releases of at most 262,144 match them besides."""
+    """Measure records drawn from a log-linear network, in millions a second, without the matching of small releases."""
     from benchmarks.population import stream  # noqa: PLC0415
 
     found: Figures = {}
@@ -286,7 +286,7 @@ def _once(codes: Any) -> list[Any]:
 
 
 def streamed(runs: int) -> tuple[Figures, str]:
-    """Fits to ten million rows, read chunk by chunk, and the memory of processes that fit to them and to a tenth."""
+    """Measure fits to ten million rows, read chunk by chunk, and the memory of fits to them and to a tenth of them."""
     domain, codes = wide_people(11, MILLION)
     plan = planned(domain)
     seconds = seconds_of(lambda: learnt(plan, lambda: [codes] * (ROWS_STREAMED // MILLION)), runs)
@@ -295,9 +295,10 @@ def streamed(runs: int) -> tuple[Figures, str]:
 
 
 def _held(millions: int) -> float:
-    """MiB that a process held at most that fits to some millions of rows.
+    """Return the peak memory, in MiB, of a process that fits to some millions of rows.
 
-    It says so itself: to the kernel's account of a process belongs what its parent held when it began.
+    The process reports it itself, because the kernel's figure for a process includes the memory of its parent at its
+    start.
     """
     with _folder() as folder:
         figures = folder / "figures.json"
@@ -308,7 +309,7 @@ def _held(millions: int) -> float:
 
 
 def streamed_once(millions: int) -> tuple[Figures, str]:
-    """One fit to some millions of rows, each chunk of them made when it is read."""
+    """Fit once to some millions of rows, each chunk of which is made when it is read."""
     from benchmarks import wide  # noqa: PLC0415
     from benchmarks.population import stream  # noqa: PLC0415
 
@@ -324,7 +325,7 @@ def streamed_once(millions: int) -> tuple[Figures, str]:
 
 
 def attributes(_: int) -> tuple[Figures, str]:
-    """Fits to tables of 80 and 160 attributes, once each, with every kernel compiled by a small one before."""
+    """Measure fits to tables of 80 and 160 attributes, once each, after a small fit has compiled every kernel."""
     small, codes = wide_people(11, 20_000)
     learnt(planned(small), partial(_once, codes))
     took = {}
@@ -336,7 +337,7 @@ def attributes(_: int) -> tuple[Figures, str]:
 
 
 def adult(runs: int) -> tuple[Figures, str]:
-    """Fits to half of Adult, warm; and cold, from the import to as many records, in processes of their own."""
+    """Measure fits to half of Adult, warm; and cold, from the import to as many records, in separate processes."""
     domain, codes = _adult()
     plan = planned(domain)
     warm = seconds_of(partial(learnt, plan, partial(_once, codes)), runs)
@@ -350,7 +351,7 @@ def adult(runs: int) -> tuple[Figures, str]:
 
 
 def adult_once(_: int) -> tuple[Figures, str]:
-    """One fit to half of Adult, and as many records drawn."""
+    """Fit once to half of Adult, and draw as many records."""
     from benchmarks.population import stream  # noqa: PLC0415
 
     domain, codes = _adult()
@@ -360,7 +361,7 @@ def adult_once(_: int) -> tuple[Figures, str]:
 
 
 def _adult() -> tuple[Any, Any]:
-    """Domain and codes of the half to learn from, made once from the records' package and kept as arrays."""
+    """Return domain and codes of the half for learning, made once from the records' package and stored as arrays."""
     import numpy as np  # noqa: PLC0415
 
     from deniable.foundation.domain import Attribute, Domain  # noqa: PLC0415

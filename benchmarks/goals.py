@@ -1,9 +1,9 @@
-"""`python -m benchmarks.goals`: every goal of speed, with what was measured, its limit and their ratio.
+"""`python -m benchmarks.goals`: every speed goal, with the measured figure, its limit and their ratio.
 
-Figures are kept in `benchmarks/goals.json`, from which the table of `docs/developer/speed.md` is written. They are kept
-after each part, so that a run that was interrupted goes on with `--resume`; a run of some parts or goals, by name,
-replaces their figures alone. With `--beside FOLDER`, another checkout is measured by turns with this one,
-with the same interpreter, and nothing is kept: on a machine that does other work too, only such ratios mean anything.
+Figures are kept in `benchmarks/goals.json`, from which the table of `docs/developer/speed.md` is written. They are
+written after each part, so an interrupted run is resumed with `--resume`; a run of some parts or goals, by name,
+replaces only their figures. With `--beside FOLDER`, another checkout is measured alternately with this one by the same
+interpreter, and nothing is kept: on a machine with other load, only such ratios are meaningful.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PAGE: Final = ROOT / "docs/developer/speed.md"
 
 _RATE = "million/s"
 _WHOLE = 100
-"""Figures from here on are shown without decimals."""
+"""Figures of at least this size are shown without decimals."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Goal:
     Attributes:
         name: the figure's name.
         part: the part that measures it, of `goal_parts.PARTS`.
-        what: what is measured, and how.
+        what: what is measured and how.
         unit: its unit.
-        limit: the limit, which a rate should reach and anything else keep to; None for a cost that is shown beside
-            the goals, so that none is met by moving work there.
+        limit: the limit, a minimum for a rate and a maximum for anything else; None for a cost that is shown with the
+            goals, so that no goal is met by moving work there.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Goal:
         return self.unit == _RATE
 
     def ratio(self, runs: Sequence[float]) -> float:
-        """The median's cost divided by what it may cost: the goal is met at 1 or less; without a limit, the cost."""
+        """The median's cost divided by its limit: the goal is met at 1 or less; without a limit, the cost."""
         middle = median(runs)
         if self.limit is None:
             return middle
@@ -124,11 +124,11 @@ Kept = dict[str, dict[str, Any]]
 
 
 def measured(part: str, runs: int, root: Path = ROOT) -> Kept:
-    """Measure a part in a process of its own: the runs of each figure, and the data.
+    """Measure a part in a separate process: the runs of each figure, and the data.
 
     Args:
         part: the part.
-        runs: how many runs of each figure.
+        runs: number of runs of each figure.
         root: the checkout to measure.
 
     Raises:
@@ -145,11 +145,11 @@ def measured(part: str, runs: int, root: Path = ROOT) -> Kept:
 
 
 def table(found: Mapping[str, Mapping[str, Any]], beside: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """The goals as a Markdown table; beside another checkout, those that were measured.
+    """Return the goals as a Markdown table; with another checkout, only those that were measured.
 
     Args:
         found: the runs of each figure, by its name.
-        beside: the same of another checkout, of the same run.
+        beside: the same for another checkout, in the same run.
     """
     heads = ["what is timed", "data", "median (least to most; runs)", "limit", "ratio"]
     if beside is not None:
@@ -188,7 +188,7 @@ def _digits(value: float) -> str:
 
 
 def page(text: str, found: Mapping[str, Mapping[str, Any]]) -> str:
-    """The page with the table in its place.
+    """Return the page with the table inserted.
 
     Raises:
         ValueError: the page has no place for it.
@@ -197,7 +197,7 @@ def page(text: str, found: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _merged(rounds: Sequence[Kept]) -> Kept:
-    """The runs of several rounds together."""
+    """Merge the runs of several rounds."""
     return {
         name: {**own, "runs": [run for one in rounds for run in one[name]["runs"]]} for name, own in rounds[0].items()
     }
@@ -244,12 +244,12 @@ def main() -> None:
 
 
 def left(wanted: AbstractSet[str], found: Mapping[str, Mapping[str, Any]], commit: str) -> set[str]:
-    """The goals of which no figure of this commit is kept."""
+    """Return the goals that have no kept figure of this commit."""
     return {name for name in wanted if not commit or found.get(name, {}).get("commit") != commit}
 
 
 def _commit() -> str:
-    """The commit that is measured; nothing outside a repository, where no run is resumed."""
+    """Return the measured commit; empty outside a repository, where no run is resumed."""
     asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     return subprocess.run(asked, check=False, capture_output=True, text=True).stdout.strip()
 

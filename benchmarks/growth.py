@@ -1,12 +1,12 @@
 """`python -m benchmarks.growth`: how time and memory grow with rows, records, attributes, values and workers.
 
-Each point is measured in a process of its own, after a small run that loads what is compiled. Figures are kept in
+Each point is measured in a separate process, after a small run that loads compiled code. Figures are kept in
 `benchmarks/growth.json`, from which the tables and the picture of `docs/developer/growth.md` are written; a run of some
-axes, by name, replaces their figures alone. CPU seconds of sizes beyond those that were run are computed from the
-straight line through the last two that were, and are marked.
+axes, by name, replaces only their figures. CPU seconds of larger sizes that were not run are extrapolated by the
+straight line through the last two sizes that were, and are marked.
 
-Between neighbouring sizes, CPU seconds grow with a power of the size. A power above `LINEAR` is more than proportional,
-and must have its reason in `REASONS`; the page refuses to be written without it.
+Between neighbouring sizes, CPU seconds grow as a power of the size. A power above `LINEAR` is more than proportional
+and must have a reason in `REASONS`; without it, the page is not written.
 """
 
 import argparse
@@ -39,7 +39,7 @@ PAGE: Final = ROOT / "docs/developer/growth.md"
 PICTURE: Final = PAGE.with_name("growth.png")
 
 LINEAR: Final = 1.1
-"""Largest power that counts as proportional; what varies between runs on a machine with other work is below it."""
+"""Largest power that counts as proportional; the variation between runs on a machine with other load stays below it."""
 _MILLION: Final = 1_000_000
 _AT_A_TIME: Final = 262_144
 """Records drawn together."""
@@ -50,20 +50,20 @@ _RECORDS_OF_WORKERS: Final = 5_000_000
 _COLOURS: Final = {"fit": TRAINING, "draw": RELEASED, "whole release": TARGET}
 
 Figures = dict[str, float]
-"""CPU seconds of all cores, seconds by the clock, and the most MiB that one process held."""
+"""CPU seconds of all cores, seconds by the clock, and peak MiB of the largest process."""
 Kept = dict[str, dict[str, dict[str, Figures]]]
 """Figures by axis, what is measured, and size."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What is measured along an axis.
+    """A quantity measured along an axis.
 
     Attributes:
         axis: the axis.
         what: what is measured.
-        sizes: the sizes that are run.
-        beyond: the sizes that are computed.
+        sizes: the sizes to run.
+        beyond: the sizes to extrapolate to.
     """
 
     axis: str
@@ -79,7 +79,7 @@ AXES: Final = {
     "values": f"Values of one of {_ATTRIBUTES} attributes, of {_ROWS:,} rows",
     "workers": f"Workers of a cluster on two cores, {_RECORDS_OF_WORKERS:,} records",
 }
-"""Axes, with what each size is a number of."""
+"""Axes, with the unit of their sizes."""
 FIT, DRAW, RELEASE = "fit", "draw", "whole release"
 GROWTHS: Final = (
     Growth("rows", FIT, (10_000, 100_000, _MILLION, 10_000_000), (100_000_000,)),
@@ -104,11 +104,11 @@ REASONS: Final[dict[tuple[str, str], str]] = {
     "are small enough to be computed beforehand, and more tables are added up for each value. From 40 to 160 "
     "attributes the power is 1 on average.",
 }
-"""Why CPU seconds grow more than proportionally, by axis and what is measured."""
+"""Reasons why CPU seconds grow more than proportionally, by axis and quantity."""
 
 
 def codes_of(values: int, rows: int) -> tuple[Domain, Codes]:
-    """People of whom the first attribute has a number of values, and the others do not change with it.
+    """Return codes of people whose first attribute has a given number of values, which does not affect the others.
 
     Args:
         values: the number of values.
@@ -123,7 +123,7 @@ def codes_of(values: int, rows: int) -> tuple[Domain, Codes]:
 
 
 def _streamed(rows: int) -> Callable[[], object]:
-    """A fit to rows in chunks of a million at most; the same million is read again and again."""
+    """Fit to rows in chunks of at most a million; the same million is read repeatedly."""
     domain, codes = wide_people(_ATTRIBUTES, min(rows, _MILLION))
     return partial(learnt, planned(domain), lambda: [codes] * max(rows // _MILLION, 1))
 
@@ -133,7 +133,7 @@ def _fit(domain: Domain, codes: Codes) -> Callable[[], object]:
 
 
 def _draw(domain: Domain, codes: Codes, records: int) -> Callable[[], object]:
-    """Records drawn as releases draw them, spread evenly and without matching."""
+    """Draw records as releases do, stratified and without matching."""
     net = _fit(domain, codes)()
 
     def draw() -> None:
@@ -152,7 +152,7 @@ WORK: Final[dict[tuple[str, str], Callable[[int], Callable[[], object]]]] = {
     ("values", FIT): lambda values: _fit(*codes_of(values, _ROWS)),
     ("values", DRAW): lambda values: _draw(*codes_of(values, _ROWS), _AT_A_TIME),
 }
-"""What is run within one process: prepares the work of a size."""
+"""Work that runs within one process: functions that prepare the work of a size."""
 SIZES: Final[dict[str, Callable[[int], scaling.Size]]] = {
     "rows": lambda rows: scaling.Size(people=rows, records=100_000),
     "records": lambda records: scaling.Size(records=records),
@@ -162,7 +162,7 @@ SIZES: Final[dict[str, Callable[[int], scaling.Size]]] = {
 
 
 def of_work(axis: str, what: str, size: int) -> Figures:
-    """Figures of work in this process, after small work of the same kind."""
+    """Return figures of work in this process, after a small run of the same kind."""
     domain, codes = wide_people(_ATTRIBUTES, 20_000)
     _draw(domain, codes, 10_000)()
     work = WORK[axis, what](size)
@@ -177,7 +177,7 @@ def of_work(axis: str, what: str, size: int) -> Figures:
 
 
 def measured(growth: Growth) -> Iterator[tuple[int, Figures]]:
-    """Measure each size, in processes of their own.
+    """Measure each size in a separate process.
 
     Args:
         growth: what to measure.
@@ -202,7 +202,7 @@ def measured(growth: Growth) -> Iterator[tuple[int, Figures]]:
 
 
 def beyond(found: Mapping[str, Figures], size: int) -> float:
-    """CPU seconds of a size beyond those that were run, from the straight line through the last two.
+    """Extrapolate CPU seconds to a larger size by the straight line through the last two sizes that were run.
 
     Args:
         found: figures by size.
@@ -214,7 +214,7 @@ def beyond(found: Mapping[str, Figures], size: int) -> float:
 
 
 def powers(found: Mapping[str, Figures]) -> dict[int, float]:
-    """For each size but the first, the power of the size with which CPU seconds grew from the one before.
+    """Return for each size except the first the power with which CPU seconds grew from the previous size.
 
     Args:
         found: figures by size.
@@ -227,7 +227,7 @@ def powers(found: Mapping[str, Figures]) -> dict[int, float]:
 
 
 def without_reason(found: Kept) -> list[str]:
-    """What grows more than proportionally between two sizes, and has no reason."""
+    """Return what grows more than proportionally between two sizes without a reason."""
     return [
         f"{what} by {axis}, up to {size:,}"
         for axis, own in found.items()
@@ -238,7 +238,7 @@ def without_reason(found: Kept) -> list[str]:
 
 
 def tables(found: Kept) -> str:
-    """All figures as Markdown: a table for each axis, and the reasons below it.
+    """Return all figures as Markdown: a table for each axis, and the reasons below it.
 
     Raises:
         ValueError: something grows more than proportionally without a reason.
@@ -255,7 +255,7 @@ def tables(found: Kept) -> str:
 
 
 def _rows(growth: Growth, found: Kept) -> Iterator[list[str]]:
-    """A row for each size."""
+    """Yield a row for each size."""
     own = found.get(growth.axis, {}).get(growth.what, {})
     grew = powers(own)
     for size in growth.sizes:
@@ -277,7 +277,7 @@ def _digits(seconds: float) -> str:
 
 
 def picture(found: Kept) -> Figure:
-    """CPU seconds by size, on logarithmic axes: a panel for each axis but the workers.
+    """Plot CPU seconds by size on logarithmic axes: a panel for each axis except the workers.
 
     Args:
         found: all figures.
@@ -306,7 +306,7 @@ def picture(found: Kept) -> Figure:
 
 
 def page(text: str, found: Kept) -> str:
-    """The page with the tables in their place.
+    """Return the page with the tables inserted.
 
     Raises:
         ValueError: the page has no place for them, or growth has no reason.

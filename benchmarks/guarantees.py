@@ -1,6 +1,6 @@
-"""Utility against total epsilon for the three guarantees with both learners, on the example data: whole releases.
+"""Utility against total epsilon for the three guarantees with both learners, in whole releases of the example data.
 
-Budgets are divided in the same way for all. The budget that is not for seeds goes to the learner: `cfs` spends half on
+Budgets are divided in the same way for all. The part that is not for seeds goes to the learner: `cfs` spends half on
 the structure and half on the parameters, `loglinear` all of it at once. Tested seeds get the smallest k of a public
 list at which Theorem A meets the budget for seeds. DENIABLE_BENCH_TOTALS, numbers separated by commas, replaces the
 totals of the table.
@@ -62,7 +62,7 @@ def _release(spec: dict[str, Any], folder: Path, state: Path) -> str:
 
 
 def _paper(learner: Learner) -> dict[str, Any]:
-    """Tested seeds with the paper's parameters, and the model's budgets at a total of 1."""
+    """Release with tested seeds at the paper's parameters, and with the model's budgets at a total of 1."""
     spec = _spec(learner, "seedless", 0.0, 1.0)
     if spec is None:
         raise AssertionError("seedless needs no k")
@@ -87,9 +87,9 @@ def _paper(learner: Learner) -> dict[str, Any]:
 
 
 def _spec(learner: Learner, guarantee: str, share: float, total: float) -> dict[str, Any] | None:
-    """The example's spec with another learner, guarantee and total."""
+    """Return the example's spec with another learner, guarantee and total."""
     spec: dict[str, Any] = YAML(typ="safe", pure=True).load(SPEC)
-    # One shared part, which a record is in with probability USED: amplification by sampling, inverted.
+    # One shared part, which contains a record with probability USED: amplification by sampling, inverted.
     budget = log(1 + (exp(total) - 1) / USED)
     for_seeds = round(budget * share, 4)
     for_model = round(budget - for_seeds, 4)
@@ -112,7 +112,7 @@ def _spec(learner: Learner, guarantee: str, share: float, total: float) -> dict[
 
 
 def _smallest_test(epsilon: float) -> dict[str, Any] | None:
-    """The privacy test with the smallest k at which all candidates together cost at most epsilon."""
+    """Return the privacy test with the smallest k at which all candidates together cost at most epsilon."""
     for k in (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000):
         eps0 = 50 / k
         test = {
@@ -150,7 +150,7 @@ def _detail(spec: dict[str, Any] | None) -> str:
 
 
 def _figures(state: Path) -> str:
-    """The figures of the newest release."""
+    """Return the figures of the newest release."""
     client = MlflowClient(f"sqlite:///{state / 'mlflow' / 'mlflow.db'}")
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
     (run, *_) = client.search_runs(experiments, "metrics.epsilon.total > 0", order_by=["attributes.start_time DESC"])

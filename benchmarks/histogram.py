@@ -1,4 +1,4 @@
-"""Records per second and core from a noisy histogram of prefixes, and the time for the histogram."""
+"""Records drawn per second and core from a noisy histogram of prefixes, and the time to make the histogram."""
 
 from fractions import Fraction
 from functools import partial
@@ -22,7 +22,7 @@ MECHANISM = HistogramRecipe(
 
 
 def measure() -> list[Result]:
-    """Time the histogram of 1.4 million records, and the drawing of records from it."""
+    """Time the histogram of 1.4 million records, and drawing records from it."""
     net = network()
     codes = people(ROWS)
     open_stream = partial(ReleaseKey(bytes(32)).stream, step="benchmark", inputs="")

@@ -1,13 +1,13 @@
-"""`python -m benchmarks.inference`: how often intervals of releases cover, on populations that are known.
+"""`python -m benchmarks.inference`: the coverage of releases' intervals, on known populations.
 
-Each release is of rows drawn with replacement from a public population: ACS 2013, Adult, or the people of the example
-of the guides. The log-linear learner measures them at epsilon 1 and delta 1e-9, with a certificate of 1 %. All cells of
-all measured pairs, and named statistics, are then computed as `python -m deniable infer` does (deniable.inference), and
-compared with the rows (finite) and with the population. Naive intervals, of the synthetic records as if they were a
-sample, stand beside them: they must fail. Coverage must be neither below nor above what the law of the errors says,
-but for what is declared to cover more often (CONSERVATIVE). Figures of each release are kept in
-`benchmarks/inference.json`, from which the page `docs/statistician/coverage.md` is written; a later run adds the
-releases that are missing, or were made by another version of the learner, one by one.
+The rows of each release are drawn with replacement from a public population: ACS 2013, Adult, or the people of the
+guides' example. The log-linear learner measures them at epsilon 1 and delta 1e-9, with a certificate that gets 1 % of
+the budget. All cells of all measured pairs, and named statistics, are then computed as by `python -m deniable infer`
+(deniable.inference), and compared with the rows (finite) and with the population. Naive intervals, which treat the
+synthetic records as a sample, are computed for comparison, and must fail. Coverage must be neither below nor above the
+value implied by the distribution of the errors, except for intervals declared conservative (CONSERVATIVE). Figures of
+each release are kept in `benchmarks/inference.json`, from which the page `docs/statistician/coverage.md` is written; a
+later run adds, one by one, releases that are missing or were made by another version of the learner.
 """
 
 import json
@@ -63,26 +63,28 @@ ASKED: Final[dict[str, Any]] = {
     "certificate": {"share": 0.01},
 }
 CLASSES: Final = (0.0, 1e-4, 1e-3, 1e-2, 1.0)
-"""Ends of the classes of cells by their share of the population; the first is of empty cells."""
+"""Bounds of the classes of cells by their share of the population; the first class has the empty cells."""
 _TESTED = 3
 _MOST_TESTED = 60
-"""Tables of a release whose errors are tested together by chi-squared, and their largest number of cells."""
+"""Number of tables of a release whose errors are tested together by chi-squared, and their largest number of cells."""
 MADE_BY: Final = {"learner": 4, "figures": 2}
-"""What figures were made by; those of anything else are made anew. Of the learner, it is the version since which tables
-of at most 30 attributes are drawn alike; no population has more."""
+"""The versions that made the figures; figures of other versions are computed again.
+
+The learner's is the version since which tables of at most 30 attributes are drawn alike; no population has more.
+"""
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A statistic that is asked for by name.
+    """A named statistic.
 
     Attributes:
-        name: what it is, for the page.
+        name: its name on the page.
         kind: `mean`, `median`, `share`, `ratio` (of two counts), `difference` (of shares, the second value of `by`
             less the first), or `slope` (of a condition on `by`).
         what: the attribute or the condition.
-        given: the group, as a condition; of a ratio, the denominator.
-        by: the attribute of two values, for differences and slopes.
+        given: the group, as a condition; for a ratio, the denominator.
+        by: the attribute with two values, for differences and slopes.
     """
 
     name: str
@@ -92,7 +94,7 @@ class Statistic:
     by: str = ""
 
     def answer(self, inference: Inference, asked: Asked) -> Answer:
-        """The answer of the release."""
+        """Return the answer of the release."""
         if self.kind == "mean":
             return inference.mean(self.what, self.given, asked)
         if self.kind == "share":
@@ -106,7 +108,7 @@ class Statistic:
         return compare(inference, self.what, self.by, self.given, asked).answers[-1]
 
     def of(self, inference: Inference, codes: Codes) -> tuple[float, float]:
-        """The statistic of a table of codes, and the standard error that it has as of a simple random sample."""
+        """Return the statistic of a table of codes, and its standard error for a simple random sample."""
         words = inference.conditions
         inside = _mask(words.parse(self.given), codes)
         if self.kind == "median":
@@ -185,7 +187,7 @@ def _share(held: NDArray[np.bool_]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Population:
-    """People who are all known.
+    """A population of which all people are known.
 
     Attributes:
         name: one of DATA.
@@ -199,7 +201,7 @@ class Population:
 
     @classmethod
     def read(cls, name: str, work: Path) -> "Population":
-        """The two halves of a dataset together."""
+        """Read both halves of a dataset, joined."""
         half = half_of(name, work)
         codes = np.concatenate([half.train.to_numpy(), half.holdout.to_numpy()]).astype(np.uint16)
         return cls(name, half.domain, np.ascontiguousarray(codes))
@@ -211,7 +213,7 @@ class Made:
 
     Attributes:
         rows: the rows that were measured.
-        records: as many synthetic records.
+        records: the same number of synthetic records.
         inference: the answers of the release.
         certificate: its certificate.
         seconds: processor time of learning.
@@ -225,7 +227,7 @@ class Made:
 
 
 def made(population: Population, number: int, entry: Entry) -> Made:
-    """The release of a number: rows, noise and records follow from it."""
+    """Make the release with a given number, which determines rows, noise and records."""
     key = ReleaseKey(sha256(f"inference {population.name} {number}".encode()).digest())
     n, size, domain = ROWS[population.name], len(population.codes), population.domain
     words = key.stream(step="sample", mechanism="rows", inputs="", parameters={}).take(n)
@@ -244,14 +246,14 @@ def made(population: Population, number: int, entry: Entry) -> Made:
 
 
 def counted(codes: Codes, groups: Sequence[NDArray[np.int64]], pair: Sequence[int]) -> NDArray[np.float64]:
-    """Counts of two attributes by buckets."""
+    """Return counts of two attributes by buckets."""
     shape = tuple(int(groups[i].max()) + 1 for i in pair)
     cells = np.ravel_multi_index(tuple(groups[i][codes[:, i]] for i in pair), shape)
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
 
 def figures(population: Population, number: int, entry: Entry) -> dict[str, Any]:
-    """All figures of one release."""
+    """Return all figures of one release."""
     own = made(population, number, entry)
     inference, n = own.inference, len(own.rows)
     m = len(population.domain)
@@ -312,7 +314,7 @@ def _ends(answers: Sequence[Answer], shape: tuple[int, ...]) -> tuple[NDArray[np
 def _chi_squared(
     own: Made, measured: Sequence[tuple[int, int]], groups: Sequence[NDArray[np.int64]], number: int
 ) -> list[tuple[float, int]]:
-    """The squared errors of whole tables by their covariance, and the number of cells; tables take turns."""
+    """Return the chi-squared statistics of the errors of whole tables, and their cells; tables alternate by release."""
     system = own.inference.system
     small = [pair for pair in measured if system.sizes[pair[0]] * system.sizes[pair[1]] <= _MOST_TESTED]
     found = []
@@ -331,7 +333,7 @@ def _chi_squared(
 def _together(
     own: Made, measured: Sequence[tuple[int, int]], groups: Sequence[NDArray[np.int64]], number: int
 ) -> list[bool]:
-    """Whether the simultaneous intervals of a table cover all of its cells; tables take turns."""
+    """Return whether simultaneous intervals cover all cells of a table, for some tables; these alternate by release."""
     found = []
     for turn in range(min(_TESTED, len(measured))):
         pair = measured[(number * _TESTED + turn) % len(measured)]
@@ -345,7 +347,7 @@ def _together(
 def _apart(
     own: Made, pairs: Sequence[tuple[int, int]], groups: Sequence[NDArray[np.int64]], number: int
 ) -> list[int | float]:
-    """Cells of a pair that was not measured, how many are covered, and the sum of half-widths; pairs take turns."""
+    """Return the cells of an unmeasured pair, how many are covered, and the sum of half-widths; pairs alternate."""
     sizes = own.inference.system.sizes
     small = [pair for pair in pairs if sizes[pair[0]] * sizes[pair[1]] <= _MOST_TESTED]
     if not small:
@@ -359,7 +361,7 @@ def _apart(
 
 
 def _speed(inference: Inference, measured: Sequence[tuple[int, int]]) -> dict[str, float]:
-    """Processor seconds of all tables of pairs, from what was measured on; and of a question, on average."""
+    """Return the processor seconds for all tables of pairs, given the measurements, and the mean for a question."""
     start = process_time()
     again = Inference(inference.measured)
     for pair in measured:
@@ -374,7 +376,7 @@ def _speed(inference: Inference, measured: Sequence[tuple[int, int]]) -> dict[st
 
 
 def _certified(own: Made) -> dict[str, Any]:
-    """The certificate's bound, the error that it bounds, and the law of what lies between."""
+    """Return the certificate's bound, the error that it bounds, and the distribution of the difference."""
     worst = 0.0
     buckets = [np.asarray(each, np.int64) for each in own.inference.measured.buckets]
     for pair, model in zip(own.certificate.workload.pairs, own.certificate.model, strict=True):
@@ -386,7 +388,7 @@ def _certified(own: Made) -> dict[str, Any]:
         "all": own.certificate.workload.is_all,
         "bound": own.certificate.bound(),
         "error": worst,
-        # The noise is discrete Gaussian, and hundreds of steps wide: it is at most `reach` below 0.
+        # The noise is discrete Gaussian, with a standard deviation of hundreds of steps: it is at most `reach` below 0.
         "expected": round(float(stats.norm.cdf((reach + 0.5) / sd)), 6),
         "noise": round((own.certificate.released - worst) / sd, 5),
     }
@@ -422,7 +424,7 @@ def _named(each: Statistic, own: Made, population: Population) -> dict[str, Any]
 
 
 def read_kept() -> dict[str, dict[str, Any]]:
-    """The figures that were kept and were made as they would be now, by dataset and number of the release."""
+    """Read the kept figures that were made by the present versions, by dataset and number of the release."""
     found: dict[str, dict[str, Any]] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     return {
         name: {number: own for number, own in releases.items() if own.get("made_by") == MADE_BY}
@@ -431,15 +433,15 @@ def read_kept() -> dict[str, dict[str, Any]]:
 
 
 def keep(found: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep all figures; a run that is ended while it writes leaves the earlier ones."""
+    """Write all figures; a run that is interrupted while it writes leaves the earlier ones."""
     rewrite(KEPT, json.dumps(found, separators=(",", ":")) + "\n")
 
 
 def main() -> None:
-    """Make the releases that are missing, keep their figures, and write the page.
+    """Make the missing releases, keep their figures, and write the page.
 
     Raises:
-        SystemExit: something that must hold does not, or naive intervals cover.
+        SystemExit: a requirement does not hold, or naive intervals cover.
     """
     parser = options("inference", __doc__)
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA)

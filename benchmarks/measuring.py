@@ -1,4 +1,4 @@
-"""Measures the seconds of one core, shows results as tables, keeps figures, and puts them into a page."""
+"""Measures seconds of one core, shows results as tables, keeps figures, and inserts them into a page."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -27,19 +27,19 @@ class Result:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Their standard deviation; 0 of a single one."""
+    """Return the standard deviation of values; 0 for a single value."""
     return stdev(values) if len(values) > 1 else 0.0
 
 
 def require(verdicts: Iterable[tuple[str, bool]], refusal: str) -> None:
-    """Print what was judged.
+    """Print verdicts, and require that all are as expected.
 
     Args:
-        verdicts: each in words, and whether it is as expected.
+        verdicts: each verdict in words, and whether it is as expected.
         refusal: what must hold.
 
     Raises:
-        SystemExit: one of them is not as expected.
+        SystemExit: a verdict is not as expected.
     """
     said = list(verdicts)
     for words, holds in said:
@@ -49,19 +49,19 @@ def require(verdicts: Iterable[tuple[str, bool]], refusal: str) -> None:
 
 
 def rewrite(path: Path, text: str) -> None:
-    """Write a file; a run that is ended while it writes leaves the earlier one."""
+    """Write a file; a run that is interrupted while it writes leaves the earlier one."""
     new = path.with_suffix(".new")
     new.write_text(text, encoding="utf-8")
     new.replace(path)
 
 
 def in_page(text: str, command: str, figures: str) -> str:
-    """A page with figures between the two lines that mark their place.
+    """Return a page with figures between the two lines that mark their place.
 
     Args:
         text: the page.
-        command: the make target that writes the figures; the first line names it.
-        figures: what to put there.
+        command: the make target that writes the figures, named in the first line.
+        figures: the text to insert.
 
     Raises:
         ValueError: the page has no place for them.
@@ -75,7 +75,7 @@ def in_page(text: str, command: str, figures: str) -> str:
 
 
 def core_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Least CPU time of this thread over several runs, after a warm-up run that compiles; in seconds."""
+    """Return the smallest CPU time of this thread over several runs, in seconds, after a warm-up run that compiles."""
     work()
     return min(_once(work) for _ in range(repeats))
 
@@ -87,25 +87,25 @@ def _once(work: Callable[[], object]) -> float:
 
 
 def table(results: list[Result]) -> str:
-    """The results as a Markdown table."""
+    """Return the results as a Markdown table."""
     return markdown(("what", "measured", "goal"), [(each.what, each.measured, each.goal) for each in results])
 
 
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table.
+    """Return a Markdown table.
 
     Args:
-        heads: the heads of the columns.
+        heads: the column headings.
         rows: the cells of each row.
     """
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
 
 
 def most_held_gib(process: int | str = "self") -> float:
-    """Peak memory of a process since its peak was last reset, in GiB.
+    """Return the peak memory of a process since its peak was last reset, in GiB.
 
     Args:
-        process: its number; this process if there is none.
+        process: its id; by default this process.
     """
     (line,) = [line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 2**20

@@ -1,13 +1,13 @@
-"""`python -m benchmarks.mechanisms`: every learner that makes a model at the same total epsilon, in one table.
+"""`python -m benchmarks.mechanisms`: compares all learners at the same total epsilon in one table.
 
-The records of Adult, of ACS 2013 and of the example of the guides are halved. Each learner learns from one half, with
-all its steps together within the budget, and draws a table of the same size; the tools in the folder that
-DENIABLE_EVALUATION names score it against the other half (benchmarks.utility), and its disclosure risk is measured
-(benchmarks.risk). Learners whose draws are charged divide the same budget among as many records. Beside them are
-learners without a guarantee, randomized response (benchmarks.surveyed), and the records themselves. Figures are means
-over keys. They are kept in `benchmarks/mechanisms.json` after every row, from which the page
-`docs/statistician/comparison.md` and the short table of the README are written; a run of part of the rows replaces
-their figures alone, and a run with `--missing` measures only what is not there.
+The records of Adult, of ACS 2013 and of the guides' example are halved. Each learner learns from one half, with all its
+steps together within the budget, and draws a table of the same size. The tools in the folder that DENIABLE_EVALUATION
+names score it against the other half (benchmarks.utility), and its disclosure risk is measured (benchmarks.risk).
+Learners whose draws are charged divide the same budget among as many records. For comparison there are learners without
+a guarantee, randomized response (benchmarks.surveyed), and the records themselves. Figures are means over keys. They
+are kept in `benchmarks/mechanisms.json` after every row, from which the page `docs/statistician/comparison.md` and the
+short table of the README are written. A run of some rows replaces only their figures, and a run with `--missing`
+measures only missing figures.
 """
 
 import argparse
@@ -47,22 +47,22 @@ PAGE: Final = ROOT / "docs/statistician/comparison.md"
 README: Final = ROOT / "README.md"
 DATA: Final = {"adult": "Adult", "acs13": "ACS 2013", "example": "the village of the guides"}
 SCORES: Final = {"tvd1": "single", "tvd2": "pairs", "tvd3": "triples", "rf_acc": "forest", "disc_acc": "distinguished"}
-"""Figures of the tools on the page, and the heads of their columns."""
+"""The tools' figures on the page, and their column headings."""
 SHOWN: Final = SCORES | RISKS
 COMPARED: Final = tuple(kind for kind, entry in zip(LEARNERS, entries(), strict=True) if not entry.is_drawn_from_counts)
-"""The learners that make a model. The others draw each record from counts, and what one draw costs adds up."""
+"""The learners that make a model. The others draw each record from counts, and the costs of the draws add up."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A row of a learner whose records are drawn from exact counts.
+    """A row for a learner that draws records from exact counts.
 
     Attributes:
         kind: the learner.
         asked: its entry in a spec, without kind and epsilon.
-        serves: how many records one charge serves; None if the budget is that of all records together, or there is no
+        serves: how many records one charge pays for; None if the budget is for all records together, or there is no
             budget.
-        most_cells: the most cells that a table may have.
+        most_cells: the largest number of cells that a table may have.
     """
 
     kind: str
@@ -80,7 +80,7 @@ DRAWN: Final[Mapping[str, Drawn]] = {
         "diverse", {"diversity": Fraction(3, 2), "accept_no_differential_privacy": True}, None
     ),
 }
-"""Rows of learners whose draws are charged, or have no guarantee."""
+"""Rows of learners whose draws are charged or have no guarantee."""
 SURVEYED: Final = "randomized response"
 ITSELF: Final = "the records learnt from"
 ROWS: Final = (*COMPARED, *DRAWN, SURVEYED, ITSELF)
@@ -88,14 +88,14 @@ LEFT_OUT: Final = {
     "origin_destination": "it needs origins and destinations, and protects the origin of a worker, where the number of "
     "workers of each destination is public; see `python -m benchmarks.commutes`",
 }
-"""Why other learners are not compared."""
+"""Reasons why other learners are not compared."""
 BUDGET: Final = Budget(Fraction(1), Fraction(1, 10**9))
 
 _EXAMPLE = ROOT / "examples/village"
 
 
 def example(folder: Path) -> Half:
-    """The people of the example who are in scope and complete, in two halves by turns."""
+    """Return the example's people who are in scope and complete, assigned alternately to two halves."""
     folder.mkdir(parents=True, exist_ok=True)
     maker = shutil.copy(_EXAMPLE / "make_people.py", folder)
     runpy.run_path(str(maker))
@@ -114,17 +114,17 @@ def _column(domain: Domain, name: str) -> dict[str, Any]:
 
 
 def half_of(name: str, work: Path) -> Half:
-    """The halves of a dataset."""
+    """Return the halves of a dataset."""
     return example(work / "village") if name == "example" else Half.read(work, name)
 
 
 def described(kind: str, domain: Domain, public: Codes) -> dict[str, Any]:
-    """A learner's claim and what it publishes, as its plan says them before anything is read.
+    """Return a learner's claim and what it publishes, from its plan, before anything is read.
 
     Args:
         kind: the learner.
         domain: the table's domain.
-        public: rows of a public file.
+        public: number of rows of a public file.
     """
     steps = steps_of(BUDGET.entry(kind, domain, public), domain, lambda delta: delta)
     costs = [step.guarantee for step in steps if step.guarantee is not None]
@@ -140,7 +140,7 @@ def described(kind: str, domain: Domain, public: Codes) -> dict[str, Any]:
 
 
 def _noise(steps: Sequence[PlannedStep]) -> list[str]:
-    """The kinds of mechanisms that are charged, in order."""
+    """Return the kinds of charged mechanisms, in order."""
     return list(dict.fromkeys(event.mechanism for step in steps for event in step.events))
 
 
@@ -148,16 +148,16 @@ Evaluate = Callable[..., Mapping[str, Any]]
 
 
 def _scored(half: Half, evaluate: Evaluate, records: Codes, fit: float) -> dict[str, float]:
-    """The scores of a table and its risks."""
+    """Return the scores and the risks of a table."""
     synthetic = pd.DataFrame(records, columns=half.domain.names)
     found = evaluate(half.meta, half.train, half.holdout, synthetic, n_jobs=1)
     return {name: found[name] for name in SCORES} | risks(half, records) | {"fit": fit}
 
 
 def measured(kind: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str, Any]:
-    """The figures of a learner: mean and standard deviation over keys."""
+    """Return the figures of a learner: mean and standard deviation over keys."""
     entry = BUDGET.entry(kind, half.domain, half.public)
-    # The first run compiles what is not compiled yet.
+    # The first run compiles whatever is not compiled yet.
     released(half, entry, 0)
     runs = []
     for number in range(1, keys + 1):
@@ -177,12 +177,12 @@ def _summary(runs: Sequence[Mapping[str, float]], half: Half) -> dict[str, Any]:
 
 
 def drawn(row: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str, Any]:
-    """The figures of a learner whose draws are charged, where all records of a table share the budget.
+    """Return the figures of a learner with charged draws, where all records of a table share the budget.
 
     Args:
         row: a row of DRAWN.
-        half: what is learnt from, and what it is compared with.
-        evaluate: the scores.
+        half: the half to learn from, and the other half.
+        evaluate: computes the scores.
         keys: number of keys.
     """
     records, of = len(half.train), DRAWN[row]
@@ -211,19 +211,19 @@ def drawn(row: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str, Any]
 
 
 def responded(half: Half, keys: int) -> dict[str, Any]:
-    """The figures of randomized response: shares of single attributes."""
+    """Return the figures of randomized response: shares of single attributes."""
     runs = [surveyed.surveyed(half, BUDGET.epsilon, number) for number in range(1, keys + 1)]
     return {**surveyed.described(half, BUDGET.epsilon), **_summary(runs, half)}
 
 
 def itself(half: Half, evaluate: Evaluate) -> dict[str, Any]:
-    """The figures of the half learnt from as if it were released: the most useful, and the greatest risk."""
+    """Return the figures of the learning half as if it were released: the greatest utility and the greatest risk."""
     run = _scored(half, evaluate, half.train.to_numpy(), 0.0)
     return {"epsilon": None, "delta": 0.0, "noise": [], "public": [], **_summary([run], half)}
 
 
 def figures_of(row: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str, Any] | None:
-    """The figures of a row; None if it is not defined for the table."""
+    """Return the figures of a row; None if it is not defined for the table."""
     if row == SURVEYED:
         return responded(half, keys)
     if row == ITSELF:
@@ -235,7 +235,7 @@ def figures_of(row: str, half: Half, evaluate: Evaluate, keys: int) -> dict[str,
 
 
 def protected(row: str) -> str:
-    """Which tables cannot be told apart by what a row publishes, in a few words."""
+    """Return in a few words which tables the output of a row cannot distinguish."""
     if row == SURVEYED:
         return "local: any answers of one person"
     kind = DRAWN[row].kind if row in DRAWN else row
@@ -251,7 +251,7 @@ HEADS: Final = ("learner", *SHOWN.values(), "fit, CPU s", "neighbours", "claim",
 
 
 def table(found: Mapping[str, Mapping[str, Any]]) -> str:
-    """The table of a dataset: a row for each learner of the registry that was measured, the nearest pairs first."""
+    """Return the table of a dataset: a row for each measured learner, ordered by the error of pairs."""
     rows = []
     for row in _in_order(found):
         own = found[row]
@@ -269,7 +269,7 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _in_order(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The rows that were measured, the nearest pairs first; what has no pairs, and the records themselves, last."""
+    """Return the measured rows by their error of pairs; rows without pairs, and the records themselves, are last."""
 
     def place(row: str) -> tuple[bool, float]:
         pairs = found[row]["figures"].get("tvd2")
@@ -306,7 +306,7 @@ _MECHANISMS: Final = {
 
 
 def claim(own: Mapping[str, Any]) -> str:
-    """What a learner claims, in words."""
+    """Return a learner's claim in words."""
     if own["epsilon"] is None:
         return "none"
     if not own["epsilon"]:
@@ -317,7 +317,7 @@ def claim(own: Mapping[str, Any]) -> str:
 
 
 def page(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """The page with the tables in their place.
+    """Return the page with the tables inserted.
 
     Args:
         text: the page.
@@ -336,16 +336,16 @@ def page(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str
 
 
 SHORT: Final = {"tvd1": "single", "tvd2": "pairs", "rf_acc": "forest", "nearer": "nearer", "guessed": "guessed"}
-"""Figures in the README, and the heads of their columns."""
+"""Figures in the README, and their column headings."""
 SHORT_ROWS: Final = (
     *("loglinear", "aim", "mst", "privbayes", "cfs", "independent", "pegs_noisy", "pegs, blocks of 1,000"),
     *("diverse, entropy of 1.5 values", SURVEYED, ITSELF),
 )
-"""Rows in the README, one or more of each kind."""
+"""Rows in the README, at least one of each kind."""
 
 
 def short(text: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """The README with the short table in its place: means on Adult, without spreads.
+    """Return the README with the short table inserted: means on Adult, without spreads.
 
     Args:
         text: the README.
@@ -383,7 +383,7 @@ def main() -> None:
 
 
 def _measure(asked: argparse.Namespace, found: dict[str, dict[str, Any]]) -> None:
-    """Measure what was asked for, and keep it after every row."""
+    """Measure the requested rows, and keep the figures after every row."""
     if set(asked.data) - {"example"}:
         prepare(asked.shared, asked.work)
     evaluate = scorer(asked.shared)
@@ -403,7 +403,7 @@ def _measure(asked: argparse.Namespace, found: dict[str, dict[str, Any]]) -> Non
 
 
 def _is_kept(row: str, own: Mapping[str, Any] | None, keys: int) -> bool:
-    """Whether all figures of a row are kept, of as many keys."""
+    """Whether all figures of a row are kept for as many keys."""
     if own is None:
         return False
     whole = set(SHOWN) if row != SURVEYED else {"tvd1"}

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.metered SPEC FIGURES`: one release in a process of its own, metered step by step.
+"""`python -m benchmarks.metered SPEC FIGURES`: one release in a separate process, metered step by step.
 
 A step is metered by its whole process: wall seconds, seconds of all cores, and peak memory.
 """
@@ -34,7 +34,7 @@ class Meter:
         self.steps.setdefault(step, {"seconds": 0.0, "core_seconds": 0.0, "gib": 0.0})
 
     def advanced(self, step: str, amount: int) -> None:
-        """Nothing is metered within a step."""
+        """Do nothing: nothing is metered within a step."""
 
     def ended(self, step: str, *, well: bool) -> None:  # noqa: ARG002 - a release that fails is not metered
         """A step or a part of one is over."""

@@ -1,6 +1,7 @@
 """A large artificial population with the eleven attributes of the plausible-deniability paper, to measure speed.
 
-Speed depends on the sizes of domains and tables and on how many records share a prefix, not on the records themselves.
+Speed depends on the sizes of domains and tables and on the number of records that share a prefix, not on the records
+themselves.
 """
 
 from hashlib import sha256
@@ -39,12 +40,12 @@ DOMAIN = Domain(
 
 
 def stream(name: str) -> WordStream:
-    """A stream of words that is the same in every run."""
+    """Return a stream of words that is the same in every run."""
     return ReleaseKey(sha256(b"benchmarks").digest()).stream(step="benchmark", mechanism=name, inputs="", parameters={})
 
 
 def network() -> BayesNet:
-    """A network whose tables are skewed as in real populations: a few values take most of each row."""
+    """Return a network with tables as skewed as in real populations: few values have most of each row's probability."""
     graph = Graph(_PARENTS, topological_order(DOMAIN, _PARENTS), tuple((0.0,) * len(those) for those in _PARENTS))
     words = stream("tables")
     weights = []
@@ -56,5 +57,5 @@ def network() -> BayesNet:
 
 
 def people(rows: int) -> Codes:
-    """Codes of artificial people, shape (rows, 11)."""
+    """Return codes of artificial people, shape (rows, 11)."""
     return network().sample(stream("people").take(rows * len(DOMAIN)))

@@ -1,8 +1,8 @@
 """Regressions fitted to a real and to a synthetic table, and the distance of their coefficients.
 
-An internal figure for benchmarks. It is not in `deniable`, which leaves no sum of floating-point numbers to BLAS.
+This is an internal figure for benchmarks. It is not in `deniable`, where no floating-point sum is left to BLAS.
 
-Source: Park, Ghosh, Shankar 2013, section 6.2, whose distance is restored here.
+Source: Park, Ghosh, Shankar 2013, section 6.2.
 """
 
 import numpy as np
@@ -13,14 +13,14 @@ from deniable.foundation.domain import Codes, Domain
 Floats = NDArray[np.float64]
 
 RIDGE = 1e-2
-"""Ridge of the regressions, for each record: rare values of small tables would otherwise have any coefficient."""
+"""Ridge penalty per record: without it, coefficients of rare values in small tables would be arbitrary."""
 
 _SMALL = 1e-6
 _NEWTON_STEPS = 50
 
 
 def regression_distance(domain: Domain, real: Codes, synthetic: Codes, target: int, *, ridge: float = RIDGE) -> float:
-    """Euclidean distance of the coefficients of one regression of an attribute on all others, fitted to each table.
+    """Return the Euclidean distance between the coefficients of an attribute's regression on all others in two tables.
 
     Args:
         domain: the tables' domain, m attributes.
@@ -34,7 +34,7 @@ def regression_distance(domain: Domain, real: Codes, synthetic: Codes, target: i
 
 
 def _design(domain: Domain, codes: Codes, target: int) -> Floats:
-    """The explaining attributes, standardised by their public domain, with a constant in front."""
+    """Return the design matrix: a constant, and the other attributes standardised by their public domain."""
     columns = [np.ones(len(codes))]
     for i, attribute in enumerate(domain.attributes):
         if i == target or attribute.cardinality == 1:
@@ -49,17 +49,17 @@ def _design(domain: Domain, codes: Codes, target: int) -> Floats:
 
 
 def regression(domain: Domain, codes: Codes, target: int, *, ridge: float = RIDGE) -> Floats:
-    """Coefficients of a regression of an attribute on all others, the constant first.
+    """Return the coefficients of a regression of an attribute on all others, the constant first.
 
-    Logistic for an attribute of two values, otherwise linear in its code, scaled to [0, 1]. Numeric attributes enter by
-    their codes and nominal ones by indicators of all values but the first, all standardised by the mean and standard
-    deviation of the uniform distribution over the domain, which is public.
+    The regression is logistic for an attribute with two values, and otherwise linear in its code, scaled to [0, 1].
+    Numeric attributes enter by their codes, nominal ones by indicators of all values except the first; all are
+    standardised by the mean and standard deviation of the uniform distribution over the public domain.
 
     Args:
         domain: the table's domain, m attributes.
         codes: codes, shape (rows, m).
         target: column number of the attribute that is explained.
-        ridge: penalty of half the squared coefficients but the constant, for each record.
+        ridge: penalty per record on half the squared coefficients, without the constant.
     """
     design, size = _design(domain, codes, target), domain.cardinalities[target]
     penalty = ridge * max(len(codes), 1) * np.eye(design.shape[1])

@@ -1,6 +1,6 @@
-"""A whole release, 1.4 million records in and one million out: wall time, memory, and the time of each step.
+"""A whole release of one million records from 1.4 million: wall time, memory, and the time of each step.
 
-Uses the real persons' file that DENIABLE_ACS2024 names, or without one an artificial table of the same size.
+It uses the real persons' file that DENIABLE_ACS2024 names, or an artificial table of the same size.
 """
 
 import os
@@ -23,7 +23,7 @@ ROWS = 1_400_000
 
 
 def measure() -> list[Result]:
-    """Run the release in a process of its own, and read the times of its steps from MLflow."""
+    """Run the release in a separate process, and read the times of its steps from MLflow."""
     with tempfile.TemporaryDirectory(prefix="deniable-bench-") as folder:
         state = Path(folder) / "var"
         environment = os.environ | {"DENIABLE_STATE": str(state)}
@@ -48,7 +48,7 @@ def measure() -> list[Result]:
 
 
 def _steps(state: Path) -> list[tuple[str, float]]:
-    """Wall time of each step from its runs in MLflow; for a mapped step, from the first part to the last."""
+    """Return the wall time of each step from its runs in MLflow; for a mapped step, from the first part to the last."""
     client = MlflowClient(f"sqlite:///{state / 'mlflow' / 'mlflow.db'}")
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
     spans: dict[str, tuple[int, int]] = {}

@@ -1,7 +1,7 @@
-"""What released records disclose about the half they were learnt from, measured alike for every learner.
+"""Disclosure of released records about the half from which they were learnt, measured alike for all learners.
 
-Both figures hold people who were learnt from against people of the other half, who never were. What is learnt of a
-population helps with both alike, so the difference is what the records disclose about those learnt from.
+Both figures compare people in the learning half with people in the other half, who were never used. Knowledge of the
+population helps equally with both, so the difference is what the records disclose about the people used.
 """
 
 from statistics import fmean
@@ -15,21 +15,21 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.keys import ReleaseKey
 
 RISKS: Final = {"nearer": "nearer", "guessed": "guessed"}
-"""Figures of risk, and the heads of their columns."""
+"""Figures of risk, and their column headings."""
 MOST_RELEASED: Final = 10_000
-"""Released records whose nearest real ones are sought."""
+"""Number of released records whose nearest real records are sought."""
 
 
 def risks(half: Half, records: Codes) -> dict[str, float]:
-    """The figures of records that were learnt from the first half.
+    """Return the figures of risk for records learnt from the first half.
 
-    `nearer`: share of 10,000 of the records whose nearest real record, by the number of attributes that differ, is in
-    the half learnt from and not in the other, ties counted half; .5 is harmless. `guessed`: share of the people of the
-    half learnt from for whom an intruder who knows all other attributes of a person guesses one right, less the same
-    share of the other half; the mean over attributes; 0 is harmless.
+    `nearer`: the share of 10,000 records whose nearest real record, by the number of differing attributes, is in the
+    learning half rather than the other half, with ties counted one half; .5 is harmless. `guessed`: the share of people
+    in the learning half for whom an intruder who knows all other attributes guesses one attribute correctly, minus the
+    same share in the other half, averaged over attributes; 0 is harmless.
 
     Args:
-        half: what was learnt from, and the other half.
+        half: the learning half and the other half.
         records: the records.
     """
     stream = ReleaseKey(bytes(32)).stream(step="risks", mechanism="sample", inputs="benchmark", parameters={})

@@ -1,4 +1,4 @@
-"""The cost of a release by its sizes: records in, records out, attributes; with each step's time and memory."""
+"""The cost of a release by its sizes (records in, records out, attributes), with each step's time and memory."""
 
 import json
 import os
@@ -54,11 +54,11 @@ class Size:
     """The size of one measured release.
 
     Attributes:
-        people: records for learning and evaluation.
-        records: records that it releases.
-        attributes: attributes of both.
+        people: number of records for learning and evaluation.
+        records: number of released records.
+        attributes: number of attributes.
         learner: `loglinear` or `cfs`.
-        partitioned: whether the people are in one folder per value of an attribute, as in Hive.
+        partitioned: whether the people are in one folder per value of an attribute (Hive partitions).
     """
 
     people: int = 200_000
@@ -95,7 +95,7 @@ def by_attributes(attributes: Sequence[int] = (10, 20, 40, 80)) -> list[Result]:
 
 
 def _side_by_side(what: str, names: Sequence[str], sizes: Sequence[Size]) -> list[Result]:
-    """One line per step, one column per release."""
+    """Return one line per step, with one column per release."""
     found = [measured(size) for size in sizes]
     steps = [step for step in ("whole release", *STEPS) if step in found[0]]
     files = list(found[0]["files"])
@@ -107,12 +107,12 @@ def _side_by_side(what: str, names: Sequence[str], sizes: Sequence[Size]) -> lis
 
 
 def _took(step: dict[str, float]) -> str:
-    """Wall time, core time and memory of a step."""
+    """Return wall time, core time and memory of a step, in words."""
     return f"{step['seconds']:.1f} s ({step['core_seconds']:.1f} of cores, {step['gib']:.2f} GiB)"
 
 
 def measured(size: Size) -> dict[str, Any]:
-    """Run one release in a process of its own, and return the cost of each step and the sizes of its files.
+    """Run one release in a separate process, and return the cost of each step and the sizes of its files.
 
     Args:
         size: the size of the release.
@@ -134,7 +134,7 @@ def measured(size: Size) -> dict[str, Any]:
 
 
 def write_spec(folder: Path, size: Size) -> Path:
-    """Write `spec.yaml`, its schema and its people into a folder.
+    """Write `spec.yaml`, its schema and its people to a folder.
 
     Args:
         folder: the folder.

@@ -1,7 +1,7 @@
-"""A half surveyed by randomized response: every person answers about every attribute, and shares are estimated.
+"""Randomized response in one half: every person answers about every attribute, and shares are estimated.
 
-There is no curator to trust, and no table of records: only shares of single attributes are estimated, and what
-attributes have to do with each other is lost in the noise of two answers.
+There is no trusted curator and no table of records. Only shares of single attributes are estimated; dependences between
+attributes are lost in the noise of two answers.
 """
 
 import time
@@ -22,11 +22,11 @@ from deniable.verification.survey import DOCUMENT, ESTIMATES
 
 
 def survey_of(half: Half, epsilon: Fraction) -> Survey:
-    """A question for each attribute that has two values or more, each with an equal part of the budget.
+    """Return a survey with a question for each attribute of at least two values, each with an equal part of the budget.
 
     Args:
         half: the table; its values are the possible answers.
-        epsilon: budget of all answers of one person together.
+        epsilon: budget for all answers of one person together.
     """
     asked = [attribute for attribute in half.domain.attributes if attribute.cardinality > 1]
     ratio = ratio_of(epsilon / len(asked))
@@ -34,18 +34,18 @@ def survey_of(half: Half, epsilon: Fraction) -> Survey:
 
 
 def _question(attribute: Attribute, ratio: Fraction) -> Question:
-    """The design with the smaller variance for a rare value."""
+    """Return the question with the design that has the smaller variance for a rare value."""
     values = attribute.cardinality
     design = Design(better_at_zero(values, ratio), values, ratio)
     return Question(attribute.name, attribute.name, tuple(map(str, range(values))), design)
 
 
 def surveyed(half: Half, epsilon: Fraction, number: int) -> dict[str, float]:
-    """Survey the half learnt from, and compare estimated shares with those of the other half.
+    """Survey the learning half, and compare estimated shares with those of the other half.
 
     Args:
         half: both halves.
-        epsilon: budget of one person.
+        epsilon: budget per person.
         number: the key.
 
     Returns:
@@ -68,19 +68,19 @@ def surveyed(half: Half, epsilon: Fraction, number: int) -> dict[str, float]:
         real = half.holdout[question.name].to_numpy()
         width = half.meta["columns"][question.name].get("eval_coarsen", 1)
         distances.append(_distance(np.asarray(shares), real, width))
-    # Attributes of one value have no question, and no error.
+    # Attributes with one value have no question and no error.
     return {"tvd1": sum(distances) / len(half.domain), "fit": time.process_time() - start}
 
 
 def _distance(shares: np.ndarray[Any, Any], real: np.ndarray[Any, Any], width: int) -> float:
-    """Total variation distance of estimated shares from those of real codes, in bins of as many values."""
+    """Return the total variation distance between estimated shares and those of real codes, in the same bins."""
     found = np.bincount(real, minlength=len(shares)) / len(real)
     bins = np.arange(len(shares)) // width
     return float(np.abs(np.bincount(bins, weights=shares - found)).sum() / 2)
 
 
 def described(half: Half, epsilon: Fraction) -> dict[str, Any]:
-    """The claim of a survey, and what it publishes."""
+    """Return the claim of a survey, and what it publishes."""
     survey = survey_of(half, epsilon)
     return {
         "epsilon": survey.epsilon,

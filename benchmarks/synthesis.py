@@ -1,4 +1,4 @@
-"""Candidates per second and core, and the exact privacy test compared with a scan."""
+"""Candidates per second and core, and the speed of the exact privacy test relative to a scan."""
 
 from fractions import Fraction
 from functools import partial
@@ -54,7 +54,7 @@ def measure() -> list[Result]:
 
 
 def _seedless(attributes: int) -> Result:
-    """Learn a log-linear network from artificial people, and draw records from it."""
+    """Learn a log-linear network from artificial people, and time drawing records from it."""
     plan = LoglinearRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**9), noise="gaussian").calibrate(
         wide.domain(attributes)
     )

@@ -1,7 +1,7 @@
 """`python -m benchmarks.synthetic_sets`: Charest's tables with corrected units, and the coverage of intervals.
 
-Moments are exact sums; coverage is simulated under a fixed key, with the sets drawn by the urns of the product. The
-confidential table has n = 100 people, and each set as many records.
+Moments are exact sums. Coverage is simulated under a fixed key, with sets drawn by the project's own urns. The
+confidential table has n = 100 people, and each set has as many records.
 """
 
 import argparse
@@ -24,15 +24,15 @@ SETS = (1, 2, 5, 10)
 SHARES = (0.25, 0.5)
 FROM_THE_END = (0.005, 0.01, 0.02, 0.05, 0.1)
 PRIOR = None
-"""Instead of a share: one drawn for each survey from the posterior's own prior, for which its coverage is as stated."""
+"""Instead of a share: one drawn for each survey from the posterior's own prior, for which its coverage is nominal."""
 STATED = 0.93, 0.99
-"""Coverage of 95 % intervals on the whole grid."""
+"""Range of the coverage of 95 % intervals on the whole grid."""
 LARGE = 250
-"""An epsilon at which the sets are nearly those without noise."""
+"""An epsilon at which the noise is negligible."""
 
 
 def main() -> None:
-    """Print both tables, then the coverage, and how it depends on the share."""
+    """Print both tables, then the coverage and its dependence on the share."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.synthetic_sets", description=__doc__)
     parser.add_argument("--runs", type=int, default=1000, help="simulated surveys for each line of coverage")
     runs = parser.parse_args().runs
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def print_moments() -> None:
-    """Bias and variance of the mean over the sets, and what the rules' variances are on average."""
+    """Print the bias and variance of the mean over the sets, and the mean variances of the combining rules."""
     print("share | epsilon | sets | bias in points | relative % | variance x1e-4 | T_m rel. bias % | T_M rel. bias %")
     for share in SHARES:
         for epsilon in (2, LARGE):
@@ -60,7 +60,7 @@ def print_moments() -> None:
 
 
 def print_by_share(runs: int) -> None:
-    """How the posterior's coverage depends on the share, for ten sets at epsilon 1."""
+    """Print how the posterior's coverage depends on the share, for ten sets at epsilon 1."""
     print("\nten sets at epsilon 1: share | own urns: posterior covers | shared urn: posterior covers")
     for share in (*FROM_THE_END, *SHARES, PRIOR):
         both = [coverage(share, Fraction(1), SETS[-1], runs, shared=shared)[1] for shared in (False, True)]
@@ -68,11 +68,11 @@ def print_by_share(runs: int) -> None:
 
 
 def print_coverage(runs: int) -> None:
-    """How often 95 % intervals cover the share: the rule T_M*, and the posterior that models the synthesis.
+    """Print how often 95 % intervals cover the share: by the rule T_M*, and by the posterior that models the synthesis.
 
     Raises:
-        SystemExit: the posterior's coverage, where shares are drawn from its own prior, is beyond .93 to .99 by more
-            than four standard errors.
+        SystemExit: with shares drawn from its own prior, the posterior's coverage is outside .93 to .99 by more than
+            four standard errors.
     """
     print("\nshare | epsilon | sets | urns | T_M* covers | posterior covers | half-width of the posterior")
     found: dict[str, float] = {}
@@ -91,11 +91,11 @@ def print_coverage(runs: int) -> None:
 
 
 def print_verdict(found: Mapping[str, float], runs: int) -> bool:
-    """Print the range of the posterior's coverage, and tell whether it is as stated where it must be.
+    """Print the range of the posterior's coverage, and return whether it is nominal where it must be.
 
     Args:
-        found: coverage by line; lines of shares from the prior begin with `prior`.
-        runs: number of surveys of each.
+        found: coverage by line; lines with shares drawn from the prior begin with `prior`.
+        runs: number of surveys per line.
     """
     low, high = STATED
     nominal = [covers for line, covers in found.items() if line.startswith("prior")]
@@ -104,7 +104,7 @@ def print_verdict(found: Mapping[str, float], runs: int) -> bool:
     print(f"fixed shares: {min(fixed.values()):.3f} to {max(fixed.values()):.3f}; beyond {low} to {high}:")
     beyond = [f"{line} | {covers:.3f}" for line, covers in fixed.items() if not low <= covers <= high]
     print("\n".join(beyond) or "none")
-    # Four standard errors of a simulated share: a false alarm of 3e-5 a line.
+    # Four standard errors of a simulated share: a false alarm with probability 3e-5 per line.
     slack = 4 * (high * (1 - high) / runs) ** 0.5, 4 * (low * (1 - low) / runs) ** 0.5
     return low - slack[1] <= min(nominal) and max(nominal) <= high + slack[0]
 
@@ -112,7 +112,7 @@ def print_verdict(found: Mapping[str, float], runs: int) -> bool:
 def coverage(
     share: float | None, epsilon: Fraction, sets: int, runs: int, *, shared: bool = False
 ) -> tuple[float | None, float, float]:
-    """Coverage of T_M* (None for one set) and of the posterior, and the posterior's median half-width.
+    """Return the coverage of T_M* (None for one set) and of the posterior, and the posterior's median half-width.
 
     Args:
         share: share of the first category in the population; PRIOR if it is drawn.
@@ -151,7 +151,7 @@ def coverage(
 
 
 def draw_sets(stream: WordStream, plan: SetsPlan, count: int) -> NDArray[np.int64]:
-    """Draw the sets of a table with so many people in the first category, shape (sets, records)."""
+    """Draw sets for a table with a given number of people in the first category, shape (sets, records)."""
     counts = np.array([count, PEOPLE - count])
     if plan.shared:
         return draw_polya(stream, counts, plan.prior, plan.draws).reshape(plan.sets, plan.size)
@@ -159,7 +159,7 @@ def draw_sets(stream: WordStream, plan: SetsPlan, count: int) -> NDArray[np.int6
 
 
 def uniform(stream: WordStream) -> float:
-    """A number in [0, 1) from two words."""
+    """Return a number in [0, 1) from two words."""
     high, low = stream.take(2).tolist()
     return float((high << 32 | low) / 2**64)
 

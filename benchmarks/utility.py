@@ -1,10 +1,10 @@
 """`python -m benchmarks.utility`: the utility of each learner's records, compared with other tools.
 
-Halves of Adult and ACS 2013 and their scores are made by tools outside the checkout, in the folder that
-DENIABLE_EVALUATION names (../shared by default), which is not part of the project. Adult comes from the wheel of
-deployments/specs/adult.yaml. Each key gives one network and, as for the other tools, a table of the size of the half;
-figures are means over keys, with standard deviations in brackets. `--with` changes what a spec says of the learners;
-`--distances` measures single attributes and pairs alone, without the forests, which take most of the time.
+Halves of Adult and ACS 2013 and their scores are computed by tools outside the project, in the folder that
+DENIABLE_EVALUATION names (../shared by default). Adult comes from the wheel of deployments/specs/adult.yaml. Each key
+gives one network and, as for the other tools, a table of the size of the half; figures are means over keys, with
+standard deviations in brackets. `--with` changes a spec's entries for the learners; `--distances` measures only single
+attributes and pairs, without the forests, which take most of the time.
 """
 
 import argparse
@@ -43,7 +43,7 @@ FIGURES = (*DISTANCES, "tvd3", "rf_acc", "gb_acc", "disc_acc", "disc_gb_acc")
 PEERS: Final[dict[str, dict[str, dict[str, float]]]] = json.loads(
     Path(__file__).with_name("peers.json").read_text(encoding="utf-8")
 )["figures"]
-"""What other programs reach at epsilon 1 and delta 1e-9, measured in the same way, by dataset and program."""
+"""Figures of other programs at epsilon 1 and delta 1e-9, measured in the same way, by dataset and program."""
 
 
 CHOSEN: dict[str, dict[str, Any]] = {
@@ -53,20 +53,20 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "privbayes": {"structure": {"rows": None}},
     "nist_mst": {"selection": {"public_file": "holdout.csv"}},
 }
-"""What the specs of learners say beside budgets, where something must be said; what is left out has its default.
+"""Required entries in the specs of learners besides budgets; all others have their defaults.
 
-A number of rows that is None is that of the public file.
+A number of rows of None stands for that of the public file.
 """
 
 
 @dataclass(frozen=True)
 class Half:
-    """A half to learn from, and one for evaluation.
+    """A half for learning, and a half for evaluation.
 
     Attributes:
         meta: the description of the columns, as the tools write it.
-        domain: the same for the learner.
-        train: rows to learn from.
+        domain: the same description for the learner.
+        train: rows for learning.
         holdout: rows for evaluation.
     """
 
@@ -102,7 +102,7 @@ class Half:
 
 
 def prepare(shared: Path, folder: Path) -> None:
-    """Have the tools make the halves, if they do not exist yet."""
+    """Make the halves with the tools, if they do not exist yet."""
     if (folder / "acs13_holdout.csv").is_file() and (folder / "adult_holdout.csv").is_file():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def prepare(shared: Path, folder: Path) -> None:
 
 
 def tools(shared: Path) -> Any:
-    """The module of the tools' own scores."""
+    """Return the module of the tools' own scores."""
     described = importlib.util.spec_from_file_location("evaluate", shared / "tools/evaluate.py")
     if described is None or described.loader is None:
         raise FileNotFoundError("the folder of tools must hold evaluate.py.")
@@ -125,13 +125,13 @@ def tools(shared: Path) -> Any:
 
 
 def scorer(shared: Path) -> Callable[..., dict[str, Any]]:
-    """The tools' own scores."""
+    """Return the tools' own scores."""
     evaluate: Callable[..., dict[str, Any]] = tools(shared).evaluate
     return evaluate
 
 
 def distances(shared: Path) -> Callable[..., dict[str, Any]]:
-    """The tools' own distances of single attributes and of pairs, without what they train."""
+    """Return the tools' own distances of single attributes and pairs, without their trained models."""
     own = tools(shared)
 
     def measure(meta: dict[str, Any], _: pd.DataFrame, holdout: pd.DataFrame, made: pd.DataFrame, **__: Any) -> Any:
@@ -149,7 +149,7 @@ def distances(shared: Path) -> Callable[..., dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Budget:
-    """The budget of a model, for the records that it is learnt from.
+    """The budget of a model, for the records from which it is learnt.
 
     Attributes:
         epsilon: its epsilon.
@@ -162,13 +162,13 @@ class Budget:
     def entry(
         self, kind: str, domain: Domain, public: Codes, stated: Mapping[str, Any] = MappingProxyType({})
     ) -> LearnerEntry:
-        """A spec's entry for a learner within the budget, which is divided equally among the learner's own budgets.
+        """Return a spec's entry for a learner; the budget is divided equally among the learner's own budgets.
 
         Args:
             kind: the learner.
             domain: the table's domain.
             public: the rows of a public file, for a learner that reads one or needs a public number of rows.
-            stated: entries of the spec that are used instead of those of CHOSEN.
+            stated: entries of the spec that replace those of CHOSEN.
         """
         spec = entries()[LEARNERS.index(kind)]
         budgets = {
@@ -194,7 +194,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Rows:
-    """Counts the rows of a half, which all steps read."""
+    """A counter of the rows of a half, which all steps read."""
 
     codes: Codes
 
@@ -213,7 +213,7 @@ class Released:
     """The records of a release.
 
     Attributes:
-        records: as many as were learnt from.
+        records: the records, as many as in the learning half.
         fit: CPU seconds of all steps of the learner.
         drawn: CPU seconds of drawing.
     """
@@ -258,13 +258,13 @@ def score(half: Half, evaluate: Callable[..., dict[str, Any]], entry: LearnerEnt
 
 
 def budget(written: str) -> Budget:
-    """A budget as on the command line: epsilon, and delta after a colon if it is not 1e-9."""
+    """Parse a budget of the command line: epsilon, and delta after a colon if it is not 1e-9."""
     epsilon, _, delta = written.partition(":")
     return Budget(Fraction(epsilon), Fraction(delta or "1e-9"))
 
 
 def options(name: str, description: str | None) -> argparse.ArgumentParser:
-    """The options of every command that measures on halves: the folders of the tools and of the halves.
+    """Return a parser with the options of every command that measures on halves: the folders of the tools and halves.
 
     Args:
         name: the command's module.

@@ -1,4 +1,4 @@
-"""Artificial people with any number of attributes, each of which depends on two before it."""
+"""Artificial people with any number of attributes, each of which depends on two earlier ones."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +16,12 @@ from deniable.models.graph import Graph, topological_order
 from schemas.table import numeric
 
 _CHUNK = 100_000
-# Values and bucket width: mixed as in a table of people, a few attributes with many values and many with few.
+# Values and bucket width: mixed as in a table of people, with a few attributes of many values and many of few.
 _SIZES = ((79, 10), (2, 1), (8, 1), (24, 4), (5, 1), (2, 1), (18, 1), (5, 1), (99, 15), (2, 1))
 
 
 def domain(attributes: int) -> Domain:
-    """The domain; the second attribute is the target."""
+    """Return the domain; the second attribute is the target."""
     sizes = [_SIZES[i % len(_SIZES)] for i in range(attributes)]
     return Domain(
         tuple(
@@ -33,7 +33,7 @@ def domain(attributes: int) -> Domain:
 
 
 def columns(attributes: int) -> dict[str, object]:
-    """The columns of the table's schema."""
+    """Return the columns of the table's schema."""
     return {
         attribute.name: numeric(0, attribute.cardinality - 1, width=attribute.buckets.count(0))
         for attribute in domain(attributes).attributes
@@ -41,7 +41,7 @@ def columns(attributes: int) -> dict[str, object]:
 
 
 def network(attributes: int) -> BayesNet:
-    """A network whose tables are skewed as in real populations."""
+    """Return a network with tables as skewed as in real populations."""
     described = domain(attributes)
     parents = tuple(tuple(sorted({max(i - 1, 0), max(i - 5, 0)} - {i})) for i in range(attributes))
     words = stream(f"{attributes} tables")

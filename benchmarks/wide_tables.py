@@ -1,13 +1,13 @@
 """`python -m benchmarks.wide_tables`: the log-linear learner on wide and heavy-tailed tables, over several keys.
 
 Each table of benchmarks.development_tables is halved. A key gives one network, learnt from one half, and as many
-records as the half has. They are scored against the other half as the tools in the folder that DENIABLE_EVALUATION
-names do it, whose own command needs a target of two values. Two more figures are for structure that nobody declared: a
-rule is a pair of attributes with values that never meet in the half that was learnt from, although independent
-attributes would let at least 20 of its records have both.
+records as the half has. They are scored against the other half in the same way as by the tools in the folder that
+DENIABLE_EVALUATION names, whose own command needs a target with two values. Two more figures concern undeclared
+structure: a rule is a pair of values of two attributes that never occur together in the learning half, although at
+least 20 of its records would have both if the attributes were independent.
 
-What each key gives is appended to a file, and a key that is there already, of this version of the learner, is not run
-again: delete the file after a change of a table or of a score.
+The figures of each key are appended to a file, and a key that is already in it, with this version of the learner, is
+not run again. Delete the file after a change to a table or a score.
 """
 
 import json
@@ -46,7 +46,7 @@ SHOWN: Final = {
     "rules_broken": "rules broken in > .2 %",
     "fit": "fit, CPU s",
 }
-"""Figures, and the heads of their columns."""
+"""Figures, and their column headings."""
 GOALS: Final = {
     "meps80": {"disc_acc": 0.78, "tvd2": 0.042, "worst_rule": 0.002},
     "meps": {"disc_acc": 0.72, "tvd2": 0.048, "worst_rule": 0.002},
@@ -54,10 +54,10 @@ GOALS: Final = {
     "persons": {"worst_rule": 0.002},
     "zip": {"worst_values": 0.30},
 }
-"""The largest values that were aimed at, at epsilon 1."""
+"""Goals for the figures at epsilon 1: their largest values."""
 
 PLACE: Final = ("learner", "table", "way", "epsilon", "key")
-"""What tells one run from another: the version of the learner, and what was asked for."""
+"""Identity of a run: the version of the learner, and the request."""
 Place = tuple[Any, ...]
 Figures = dict[str, float]
 
@@ -79,7 +79,7 @@ class Scored:
     tools: Any
 
     def of(self, records: Codes) -> dict[str, float]:
-        """All figures of some records."""
+        """Return all figures of some records."""
         half, n = self.half, len(self.half.holdout)
         synthetic = self.tools.shuffled(pd.DataFrame(records.astype(np.int64), columns=half.domain.names), n)
         broken = self.rules_broken(records)
@@ -93,7 +93,7 @@ class Scored:
         }
 
     def _distances(self, synthetic: pd.DataFrame) -> dict[str, float]:
-        """Mean distances of single attributes, of pairs, and of the triples that the tools pick."""
+        """Return mean distances of single attributes, of pairs, and of the triples that the tools select."""
         meta = self.half.meta
         names = list(meta["columns"])
         drawn, real = (self.tools.coarsen(rows, meta) for rows in (synthetic, self.half.holdout))
@@ -125,7 +125,7 @@ class Scored:
         return float((said == label[tested]).mean())
 
     def rules_broken(self, records: Codes) -> list[float]:
-        """For each pair of attributes with a rule that nobody declared, the share of the records that break it."""
+        """Return for each pair of attributes with an undeclared rule the share of the records that break it."""
         learnt, drawn = self._coarse(self.half.train.to_numpy()), self._coarse(records)
         sizes = [max(int(learnt[:, i].max()), int(drawn[:, i].max())) + 1 for i in range(learnt.shape[1])]
         alone = [np.bincount(learnt[:, i], minlength=size) for i, size in enumerate(sizes)]
@@ -144,16 +144,16 @@ class Scored:
 
 
 def learnt(half: Half, spent: Budget, number: int) -> tuple[Codes, dict[str, float]]:
-    """Records of the learner with one key, and its CPU time, which includes compilation the first time."""
+    """Return records of the learner with one key, and its CPU time, which includes compilation the first time."""
     made = released(half, spent.entry("loglinear", half.domain, half.public), number)
     return made.records, {"fit": made.fit}
 
 
 def independent(half: Half, spent: Budget, number: int) -> tuple[Codes, dict[str, float]]:
-    """Records of independent attributes, on which the learner's whole budget is spent.
+    """Return records with independent attributes, on which the learner's whole budget is spent.
 
-    Each attribute has the part of the budget that the learner gives it of what it gives to single attributes, and is
-    denoised as by the learner. As many records as in the half have each value, up to rounding.
+    The budget is divided among the attributes as the learner divides its budget for single attributes, and they are
+    denoised as by the learner. The number of records with each value is that of the denoised counts, up to rounding.
     """
     plan = LoglinearRecipe(spent.epsilon, spent.delta, "auto").calibrate(half.domain)
     key, rows = ReleaseKey(number.to_bytes(32, "big")), half.train.to_numpy()
@@ -175,7 +175,7 @@ def independent(half: Half, spent: Budget, number: int) -> tuple[Codes, dict[str
 
 
 def _alone(plan: LoglinearPlan, shares: int) -> DiscreteGaussian | DiscreteLaplace:
-    """The noise of an attribute if the budget of the whole plan is divided among the single attributes."""
+    """Return the noise on an attribute if the whole plan's budget is divided among the single attributes."""
     part = Fraction(shares, sum(plan.layout.one_way_shares))
     if plan.noise == "laplace":
         return DiscreteLaplace(1 / (plan.recipe.epsilon * part))
@@ -212,20 +212,20 @@ def main() -> None:
 
 
 def read_kept(path: Path) -> dict[Place, Figures]:
-    """The figures in a file, if there is one."""
+    """Read the figures in a file, if it exists."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return {tuple(line.get(each) for each in PLACE): line["figures"] for line in map(json.loads, lines)}
 
 
 def append(path: Path, place: Place, figures: Figures) -> None:
-    """Append the figures of a run to a file, as a line of JSON."""
+    """Append the figures of a run to a file as a line of JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({**dict(zip(PLACE, place, strict=True)), "figures": figures}) + "\n")
 
 
 def _page(name: str, runs: Sequence[dict[str, float]]) -> str:
-    """Means, standard deviations and goals of the figures, as a Markdown table."""
+    """Return means, standard deviations and goals of the figures as a Markdown table."""
     rows = []
     for figure, head in SHOWN.items():
         if figure in runs[0]:

@@ -1,4 +1,4 @@
-"""The gain from more workers of a cluster: the same release with one and with two, in wall and core seconds."""
+"""The gain from more workers of a cluster: the same release with one and with two workers, in wall and core seconds."""
 
 import json
 import os
@@ -18,14 +18,14 @@ _SIZE = Size(records=20_000_000)
 
 
 def measured(size: Size, numbers: Sequence[int]) -> list[dict[str, Any]]:
-    """Make the same release with each number of workers, on one stack; publication and evaluation included.
+    """Make the same release with each number of workers, on one stack, including evaluation and publication.
 
     Args:
         size: the size of the release.
         numbers: numbers of workers.
 
     Returns:
-        For each number the cost of each step, and the workers' core seconds and the most GiB that one held.
+        For each number the cost of each step, the workers' core seconds, and the peak GiB of the largest worker.
     """
     with tempfile.TemporaryDirectory(prefix="deniable-bench-") as name:
         folder = Path(name)
@@ -38,7 +38,7 @@ def measured(size: Size, numbers: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def by_workers(numbers: tuple[int, int] = (1, 2)) -> list[Result]:
-    """The same release with each number of workers, side by side."""
+    """Measure the same release with each number of workers, side by side."""
     found = measured(_SIZE, numbers)
     clock, cores = ([one["whole release"][what] for one in found] for what in ("seconds", "core_seconds"))
     efficiency = clock[0] * numbers[0] / (clock[1] * numbers[1])
@@ -53,7 +53,7 @@ def by_workers(numbers: tuple[int, int] = (1, 2)) -> list[Result]:
 
 
 def _measured(spec: Path, state: Path, workers: int, figures: Path) -> dict[str, Any]:
-    """One release on a fresh cluster with that many workers."""
+    """Measure one release on a new cluster with the given number of workers."""
     address = _command(state, "cluster", "up", "--workers", str(workers)).rpartition("=")[2].strip()
     try:
         watching = psutil.Process(json.loads((state / "cluster" / "run" / "workers.json").read_text())["pid"])

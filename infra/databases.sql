@@ -1,4 +1,4 @@
--- The roles and databases of the stack, made when PostgreSQL starts for the first time. The program works with the ledger
+-- The roles and databases of the stack, created when PostgreSQL starts for the first time. The program uses the ledger
 -- as deniable_ledger, who may read and append; its tables belong to deniable_ledger_owner (flows ledger prepare).
 \getenv ledger DENIABLE_LEDGER_PASSWORD
 \getenv ledger_owner DENIABLE_LEDGER_OWNER_PASSWORD
