@@ -1,4 +1,4 @@
-"""An agency with servers of its own, used as its people use them: commands, Prefect's interface and MLflow's."""
+"""An agency with its own servers, used as its staff would: by commands, and by the interfaces of Prefect and MLflow."""
 
 import base64
 import json
@@ -18,27 +18,27 @@ from tests.flows.command import run
 _ENOUGH_S = 900
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
-# A worker looks for work every ten seconds otherwise.
+# By default, a worker looks for work every ten seconds.
 EAGER = {"PREFECT_WORKER_QUERY_SECONDS": "1"}
 
-# A run that an outage ended waits for a minute otherwise, then for five, and so on.
+# By default, a run that an outage ended waits for a minute, then for five, and so on.
 SOON = {"DENIABLE_RESUME_AFTER_S": "2 4 8 15 15 15 15 15 15 15"}
 
 
 def release_of(run: Mapping[str, Any]) -> str:
-    """The release that a run of Prefect's is named by, before what came of it."""
+    """Return the release in the name of a Prefect run, which precedes its outcome."""
     return str(run["name"]).partition(":")[0]
 
 
 @dataclass(frozen=True)
 class Agency:
-    """A state folder with a stack, and who works with it.
+    """A state folder with a stack, and its users.
 
     Attributes:
         state: the state folder.
-        home: of who works there.
+        home: home folder of the users.
         specs: folder of the agency's own specs.
-        variables: what the shell says in which its servers and commands are started.
+        variables: environment variables for its servers and commands.
     """
 
     state: Path
@@ -47,14 +47,14 @@ class Agency:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, *arguments: str | Path, status: int = 0, **variables: str) -> str:
-        """Run a command, and what it says."""
+        """Run a command, and return its output."""
         told = {**EAGER, "DENIABLE_SPECS": str(self.specs), **self.variables, **variables}
         done = run(*arguments, "--state", self.state, home=self.home, **told)
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + (done.stderr if status else "")
 
     def start(self) -> None:
-        """Start its servers for the first time, where no other agency's would be started while they are down."""
+        """Start its servers for the first time, on ports that no other agency takes while they are down."""
         folder = make_private_folder(make_private_folder(self.state) / "stack")
         ports = {name: free_port() for name in ("postgres", "prefect", "mlflow")}
         (folder / "ports.json").write_text(json.dumps(ports))
@@ -68,7 +68,7 @@ class Agency:
         return f"http://127.0.0.1:{self.said('ports')[server]}"
 
     def processes(self, *servers: str) -> list[psutil.Process]:
-        """Processes of the stack's servers, all of them by default, and what those started."""
+        """Return the processes of the stack's servers, by default all, and their children."""
         notes = [self.state / "stack" / "run" / f"{name}.json" for name in servers] or list(
             (self.state / "stack" / "run").glob("*.json")
         )
@@ -80,24 +80,24 @@ class Agency:
         return ask(f"{self.page('prefect')}/api{path}", f"deniable:{password}", body, method)
 
     def mlflow(self, path: str, user: str, body: object | None = None) -> Any:
-        """Ask MLflow; what has no body is asked by GET."""
+        """Send a request to MLflow; without a body, by GET."""
         credentials = f"{user}:{self.said('secrets')[user]}"
         return ask(f"{self.page('mlflow')}/api/2.0/mlflow{path}", credentials, body, "GET" if body is None else "POST")
 
     def in_mlflow(self, dataset: str, release: str) -> tuple[str, str]:
-        """Where a release is in MLflow: the ids of its dataset's experiment, and of its run."""
+        """Return the location of a release in MLflow: the ids of its dataset's experiment and of its run."""
         found = self.mlflow("/experiments/search", "auditor", {"max_results": 9, "filter": f"name = '{dataset}'"})
         number = found["experiments"][0]["experiment_id"]
         named = {"experiment_ids": [number], "filter": f"attributes.run_name = '{release}'"}
         return number, self.mlflow("/runs/search", "auditor", named)["runs"][0]["info"]["run_id"]
 
     def artifact_of(self, flow_run: str) -> str:
-        """The key of an artifact that a run has left with Prefect."""
+        """Return the key of an artifact that a run has left in Prefect."""
         found = self.prefect("/artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [flow_run]}}})
         return next(str(artifact["key"]) for artifact in found if artifact["key"])
 
     def begun(self, deployment: str, **parameters: object) -> str:
-        """Run a deployment through Prefect's interface: its run."""
+        """Start a deployment through Prefect's interface, and return its run."""
         flow, name = deployment.split("/")
         found = self.prefect(f"/deployments/name/{flow}/{name}", method="GET")
         return str(self.prefect(f"/deployments/{found['id']}/create_flow_run", {"parameters": parameters})["id"])
@@ -109,13 +109,13 @@ class Agency:
     def once(
         self, flow_run: str, *wanted: str, asked: int | None = None, though: tuple[str, ...] = ()
     ) -> dict[str, Any]:
-        """A run, once it is in one of the states that are wanted.
+        """Return a run once it is in one of the given states.
 
         Args:
             flow_run: the run.
-            wanted: kinds of states.
-            though: kinds of ends that it may have meanwhile, and be gone on with.
-            asked: where a suspended run is wanted, how many of its questions were answered before.
+            wanted: types of states.
+            though: types of final states that it may have meanwhile, before it is resumed.
+            asked: for a suspended run, the number of its questions that were answered before.
         """
         give_up = time.monotonic() + _ENOUGH_S
         while True:
@@ -128,23 +128,23 @@ class Agency:
             time.sleep(0.2)
 
     def states(self, flow_run: str) -> list[dict[str, Any]]:
-        """All states of a run, the first one first."""
+        """Return all states of a run in order."""
         found: list[dict[str, Any]] = self.prefect(f"/flow_run_states/?flow_run_id={flow_run}", method="GET")
         return sorted(found, key=lambda state: str(state["timestamp"]))
 
     def gone_on_with(self, flow_run: str) -> None:
-        """Wait until a run that an outage ended is about to go on."""
+        """Wait until a run that an outage ended is about to resume."""
         give_up = time.monotonic() + _ENOUGH_S
         while "AwaitingRetry" not in {state["name"] for state in self.states(flow_run)}:
             assert time.monotonic() < give_up
             time.sleep(0.2)
 
     def triggered(self, deployment: str, **parameters: object) -> dict[str, Any]:
-        """Run a deployment through Prefect's interface, and what became of it."""
+        """Run a deployment through Prefect's interface, and return the outcome."""
         return self.once(self.begun(deployment, **parameters), *ENDED)
 
     def answered(self, flow_run: str, **answer: str) -> str:
-        """Answer what a suspended run asks, as the form on Prefect's pages does: whether it is taken."""
+        """Answer a suspended run, as the form on Prefect's pages does, and return whether the answer was accepted."""
         return str(self.prefect(f"/flow_runs/{flow_run}/resume", {"run_input": answer})["status"])
 
     def wait_until_nobody_works(self) -> None:
@@ -156,7 +156,7 @@ class Agency:
 
 
 def ask(page: str, credentials: str | None, body: object | None = None, method: str = "POST") -> Any:
-    """Ask one of the stack's servers."""
+    """Send a request to one of the stack's servers."""
     headers = {"Content-Type": "application/json"}
     if credentials:
         headers["Authorization"] = f"Basic {base64.b64encode(credentials.encode()).decode()}"

@@ -14,14 +14,14 @@ DOMAIN = Domain(tuple(Attribute(name, ("n", "y"), "nominal", (0, 1)) for name in
 VARIANCE = Fraction(4)
 RECORDS = list(product(range(2), repeat=3))
 WEIGHTS = Workload.of(DOMAIN, "pairs").candidates
-# The model takes everybody to be (0, 0, 0): it expects too little of a, and too much of all that b and c say.
+# In the model everyone is (0, 0, 0): it expects too little of a, and too much of all other values.
 EXPECTED = {own: np.zeros([2] * len(own)) for own in WEIGHTS}
 for _own, _table in EXPECTED.items():
     _table[(0,) * len(_own)] = 0.3 if 0 in _own else 4.0
 
 
 def scores_of(records: tuple[tuple[int, ...], ...]) -> NDArray[np.float64]:
-    """Scores of all candidates."""
+    """Return the scores of all candidates."""
     found = []
     for own, weight in WEIGHTS.items():
         counts = np.zeros([2] * len(own), np.int64)

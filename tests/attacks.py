@@ -1,8 +1,9 @@
-"""Attacks on mechanisms, to which broken and honest ones are put alike: each says whether it has found a fault.
+"""Attacks that are applied to broken and honest mechanisms alike; each returns whether it has found a fault.
 
-An attack knows everything that is public: the code, the domain, the stated epsilon, and all records but one. It has no
-secret of the release. Secrets and records are the same in every run, so an attack always finds a mechanism or never
-does; the chance of naming an honest one is at most FALSE_ALARM wherever an attack draws conclusions from draws.
+An attack knows everything public: the code, the domain, the stated epsilon, and all records except one. It has none of
+the release's secrets. Secrets and records are the same in every run, so an attack either always or never finds a
+mechanism. Where an attack draws conclusions from draws, the probability of accusing an honest mechanism is at most
+FALSE_ALARM.
 """
 
 import hashlib
@@ -32,12 +33,12 @@ Law = Callable[[Any], NDArray[np.float64]]
 
 
 def secret(name: str, number: int = 0) -> bytes:
-    """A secret of 32 bytes, the same in every run."""
+    """Return a secret of 32 bytes, the same in every run."""
     return hashlib.sha256(f"{name} {number}".encode()).digest()
 
 
 def people() -> Records:
-    """Records of which the attack knows all but the last; two attributes of 64 values."""
+    """Return records of two attributes with 64 values; the attack knows all records except the last."""
     number = np.arange(_VALUES * _RECORDS_OF_EACH)
     return np.stack([number % _VALUES, number % _VALUES], axis=1)
 
@@ -46,14 +47,14 @@ SIZES = (_VALUES, _VALUES)
 
 
 def is_recomputed(release: Release) -> bool:
-    """Run the public code on a guess of the records, with a secret of one's own: is it what was published?"""
+    """Run the public code on guessed records with the attacker's own secret: is the result what was published?"""
     published = release(people(), SIZES, EPSILON, secret("of the release"))
     right, wrong = (release(guess, SIZES, EPSILON, secret("of the attacker")) for guess in (people(), people()[:-1]))
     return _are_equal(published, right) and not _are_equal(published, wrong)
 
 
 def is_found_by_difference(release: Release) -> bool:
-    """Two versions of the data, published one after the other: is their difference the exact difference?"""
+    """Publish two versions of the data one after the other: do the outputs differ by the exact difference?"""
     before, after = (release(records, SIZES, EPSILON, secret("of both")) for records in (people()[:-1], people()))
     exact = [counted(people()[-1:], SIZES, answer.attributes) for answer in after]
     moved = [one.counts - other.counts for one, other in zip(after, before, strict=True)]
@@ -65,11 +66,11 @@ def _are_equal(some: list[Answer], others: list[Answer]) -> bool:
 
 
 def is_audited(release: Release) -> bool:
-    """Put in each of many records by the toss of a coin, and guess the tosses of those of which the release tells most.
+    """Include each of many records by a coin toss, and guess the tosses for the records about which most is revealed.
 
-    However a mechanism with epsilon is made, at most as many of r guesses are right as a binomial number of r draws has
-    successes with probability e^epsilon / (1 + e^epsilon) each. Runs on separate records with separate secrets count
-    together.
+    For any mechanism with epsilon, the number of right guesses among r is stochastically dominated by a binomial number
+    of r trials with success probability e^epsilon / (1 + e^epsilon). Runs on separate records with separate secrets are
+    combined.
 
     Source: Steinke, Nasr, Jagielski 2023, "Privacy auditing with one (1) training run".
     """
@@ -90,7 +91,7 @@ def is_audited(release: Release) -> bool:
 
 
 def _right_by_chance(right: int, guesses: int, epsilon: float, delta: float = 0.0, canaries: int = 0) -> float:
-    """At most the probability that so many guesses of coins are right, whatever has epsilon and delta."""
+    """Bound the probability of so many right guesses of coins for any mechanism with epsilon and delta."""
     chance = 1 / (1 + exp(-epsilon))
     beyond = float(stats.binom.sf(right - 1, guesses, chance))
     if not delta:
@@ -102,14 +103,14 @@ def _right_by_chance(right: int, guesses: int, epsilon: float, delta: float = 0.
 def refuted_epsilon(
     right: int, guesses: int, *, delta: float = 0.0, canaries: int = 0, alarm: float = FALSE_ALARM
 ) -> float:
-    """The largest epsilon that a run with so many right guesses refutes.
+    """Return the largest epsilon that a run with a given number of right guesses refutes.
 
     Args:
         right: number of right guesses.
         guesses: number of guesses.
         delta: what the mechanism claims beside epsilon.
-        canaries: number of records whose coins were tossed; needed with delta.
-        alarm: probability with which an epsilon that holds is refuted.
+        canaries: number of records with a coin toss; needed with delta.
+        alarm: probability of refuting an epsilon that holds.
     """
     if _right_by_chance(right, guesses, 0.0, delta, canaries) > alarm:
         return 0.0
@@ -119,11 +120,11 @@ def refuted_epsilon(
 
 
 def is_found_by_guessing(with_target: Iterable[bool], without: Iterable[bool], delta: float = 0.0) -> bool:
-    """One event, fixed beforehand, in releases with the target and without: is epsilon certainly larger than stated?
+    """Count one event, fixed beforehand, in releases with and without the target: does epsilon exceed the stated one?
 
     Args:
-        with_target: whether the event happened, for each release of the records with the target.
-        without: the same without the target.
+        with_target: for each release of the records with the target, whether the event happened.
+        without: the same for releases without the target.
         delta: what the mechanism claims beside EPSILON.
     """
     counted_in = [(sum(happened), len(happened)) for happened in (list(with_target), list(without))]
@@ -138,13 +139,13 @@ def shown_epsilon(
     alarm: float = FALSE_ALARM,
     either: bool = False,
 ) -> float:
-    """A lower bound of epsilon from how often an event happened in releases of two neighbouring tables; 0 if none.
+    """Return a lower bound on epsilon from the frequency of an event in releases of two neighbouring tables; 0 if none.
 
     Args:
-        there: how often it happened, and in how many releases, with the target.
-        elsewhere: the same without.
+        there: number of releases with the target in which the event happened, and their total number.
+        elsewhere: the same for releases without the target.
         delta: what the mechanism claims beside epsilon.
-        alarm: probability with which the bound is above what holds: four bounds of proportions share it.
+        alarm: probability that the bound exceeds the true epsilon; it is divided among four bounds of proportions.
         either: whether the event may be more probable without the target.
     """
     (low, high), (other_low, other_high) = (_proportion(*each, alarm / 4) for each in (there, elsewhere))
@@ -155,17 +156,17 @@ def shown_epsilon(
 
 
 def _proportion(hits: int, cases: int, alarm: float) -> tuple[float, float]:
-    """Bounds of a probability, each of which is wrong with probability `alarm`: Clopper, Pearson 1934."""
+    """Return bounds of a probability, each of which is wrong with probability `alarm` (Clopper, Pearson 1934)."""
     low = float(stats.beta.ppf(alarm, hits, cases - hits + 1)) if hits else 0.0
     return low, float(stats.beta.isf(alarm, hits + 1, cases - hits)) if hits < cases else 1.0
 
 
 def relative_risk(attack: tuple[int, int], control: tuple[int, int]) -> tuple[float, float, float]:
-    """How many more an attack gets right of those whom a control gets wrong, with its 95 % interval.
+    """Return the excess of an attack's success over a control's, relative to the control's failures; 95 % interval.
 
     Args:
-        attack: right guesses and guesses of people whose records were used.
-        control: the same of people whose records were not.
+        attack: numbers of right guesses and of guesses, for people whose records were used.
+        control: the same for people whose records were not used.
 
     Source: Giomi, Boenisch, Wehmeyer, Tasnádi 2023, with Wilson's intervals.
     """
@@ -176,7 +177,7 @@ def relative_risk(attack: tuple[int, int], control: tuple[int, int]) -> tuple[fl
 
 
 def wilson(hits: int, cases: int) -> tuple[float, float]:
-    """Middle and half-width of Wilson's 95 % interval of a probability."""
+    """Return the centre and half-width of Wilson's 95 % interval for a probability."""
     z, share = float(stats.norm.ppf(0.975)), hits / cases
     scale = 1 + z * z / cases
     spread = sqrt(share * (1 - share) / cases + z * z / (4 * cases * cases))
@@ -184,7 +185,7 @@ def wilson(hits: int, cases: int) -> tuple[float, float]:
 
 
 def reconstructed(queries: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The secret bits that fit the answers to sums of some of them best: least absolute deviations, then rounded.
+    """Return the secret bits that best fit the answers to subset sums: least absolute deviations, then rounding.
 
     Source: Dinur, Nissim 2003; the linear program of Dwork, McSherry, Talwar 2007.
     """
@@ -201,7 +202,7 @@ def reconstructed(queries: NDArray[np.float64], answers: NDArray[np.float64]) ->
 
 
 def is_beyond_its_law(law: Law, pairs: Iterable[tuple[Any, Any]], epsilon: float, delta: float = 0.0) -> bool:
-    """Every output of a mechanism on every pair of small neighbouring tables: is there more than epsilon and delta?"""
+    """Enumerate every output on every pair of small neighbouring tables: are epsilon and delta exceeded?"""
     worst = 0.0
     for one, other in pairs:
         first, second = law(one), law(other)
@@ -211,7 +212,7 @@ def is_beyond_its_law(law: Law, pairs: Iterable[tuple[Any, Any]], epsilon: float
 
 
 def is_told_by_its_last_bits(release: Release) -> bool:
-    """Are there numbers that the count can give, with some noise, and that one person more or less cannot?"""
+    """Are there numbers that the count can give with some noise, but that one person more or less cannot?"""
     empty, sizes = np.zeros((0, 2), np.int64), (500, 500)
     found = 0
     for answer in release(empty, sizes, EPSILON, secret("last bits")):
@@ -225,7 +226,7 @@ def is_told_by_its_last_bits(release: Release) -> bool:
 
 
 def _is_logarithm(values: NDArray[Any], counts: NDArray[np.int64], *, scale: float) -> NDArray[np.bool_]:
-    """Whether counts could give values by adding a logarithm of one of 2^53 numbers, times the scale."""
+    """Whether counts could give values by adding the logarithm of one of 2^53 numbers, times the scale."""
     noise = values - counts
     nearest = np.rint(np.exp(-np.abs(noise) / scale) * 2.0**53)
     candidates = np.clip(nearest + np.arange(-16, 17)[:, None], 1, 2.0**53) / 2.0**53

@@ -1,4 +1,4 @@
-"""A browser without a window that writes down what its pages ask of others: Chromium, driven by Playwright.
+"""A headless browser that records all requests of its pages to others: Chromium, driven by Playwright.
 
     with browser(tmp_path) as chromium:
         page = chromium.page("http://127.0.0.1:5000", width=400, dark=True)
@@ -6,11 +6,11 @@
         page.screenshot(path="experiments.png")
     assert chromium.asked_elsewhere == []
 
-Nothing reaches the outside: every name but the loopback's is said not to exist. What a page asked for is known from
-three places, for none of them sees everything: DevTools, which shows what a Content-Security-Policy stopped before it
-was sent; Chromium's log of its network, which shows requests of workers, sockets and the browser itself, and every name
-that was to be resolved; and the page's own hints (`preconnect`, `dns-prefetch`), which a browser without a window does
-not follow. Seen by none of them is what a policy stopped in a worker.
+Nothing leaves the machine: every host name except the loopback's is reported as unknown. A page's requests are
+collected from three sources, because none of them is complete: DevTools, which shows what a Content-Security-Policy
+blocked before it was sent; Chromium's network log, which shows requests of workers, sockets and the browser itself, and
+every name to be resolved; and the page's own hints (`preconnect`, `dns-prefetch`), which a headless browser does not
+follow. None of them shows what a policy blocked in a worker.
 """
 
 import json
@@ -33,7 +33,7 @@ _PATIENCE_MS = 300_000
 _NOT_SENT = ("about", "blob", "chrome", "data", "devtools")
 _SAME_ORIGIN = {"ws": "http", "wss": "https"}
 _HINTS = "links => links.filter(l => /preconnect|dns-prefetch/.test(l.rel)).map(l => l.href)"
-# Of what Chromium writes down, where the addresses are.
+# The entries of Chromium's log that contain addresses.
 _ADDRESSES = ("url", "host", "destination", "location")
 _FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>
 {folders}<cachedir>{cache}</cachedir>{families}
@@ -48,11 +48,11 @@ _FAMILIES = {
 
 
 class Browser:
-    """A browser, and what its pages asked of others than those who own them.
+    """A browser, and the requests of its pages to addresses other than their own.
 
     Attributes:
-        asked_elsewhere: addresses that a page asked, or tried to ask, which belong to none of the pages; complete once
-            the browser has ended.
+        asked_elsewhere: addresses that a page requested, or tried to request, outside all pages' own addresses;
+            complete once the browser has ended.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -70,15 +70,16 @@ class Browser:
         scripts: bool = True,
         credentials: str | None = None,
     ) -> Page:
-        """A new page that knows nothing of the others: no cookies, nothing stored.
+        """Open a new page, isolated from the others: without cookies or stored data.
 
         Args:
-            own: what the page may ask: origins (http://127.0.0.1:5000), or folders of files (file:///...).
-            width: of what is seen, in CSS pixels.
-            height: of what is seen, in CSS pixels.
+            own: the addresses that the page may request: origins (http://127.0.0.1:5000), or folders of files
+                (file:///...).
+            width: width of the viewport in CSS pixels.
+            height: height of the viewport in CSS pixels.
             dark: whether the reader prefers dark pages.
-            scripts: whether pages may run any.
-            credentials: USER:PASSWORD for the browser's own dialogue; it is answered for `own` alone.
+            scripts: whether pages may run scripts.
+            credentials: USER:PASSWORD for the browser's own dialogue, which is answered only for `own`.
         """
         self._own |= {address.rstrip("/") for address in own}
         user, _, password = (credentials or "").partition(":")
@@ -111,7 +112,7 @@ class Browser:
         del self._opened[page]
 
     def end(self, network_log: Path) -> None:
-        """End the browser, and read what it wrote down of its network."""
+        """End the browser, and read its network log."""
         for page in list(self._opened):
             self.close(page)
         self._driver.close()
@@ -122,7 +123,7 @@ class Browser:
                     self._note(address)
 
     def _note(self, address: str) -> None:
-        """Keep an address that is nobody's here."""
+        """Record an address that belongs to none of the pages."""
         parts = urlsplit(address if "//" in address or address.startswith(_NOT_SENT) else f"//{address}")
         if parts.scheme in _NOT_SENT or address in self.asked_elsewhere:
             return
@@ -141,10 +142,10 @@ class Browser:
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
-    """Start a browser, and end it.
+    """Start a browser, and end it when the block ends.
 
     Args:
-        folder: where it keeps what it needs.
+        folder: folder for its data.
     """
     network_log = folder / "network.json"
     with sync_playwright() as playwright:
@@ -165,7 +166,7 @@ def browser(folder: Path) -> Iterator[Browser]:
 
 
 def executable() -> Path:
-    """The browser that is used: the one that CHROMIUM names, else the one that `make test` installs."""
+    """Return the browser: the one that CHROMIUM names, otherwise the one that `make test` installs."""
     named = os.environ.get(CHROMIUM_VARIABLE)
     found = Path(named) if named else _OWN / "chromium"
     assert found.is_file(), (
@@ -176,12 +177,12 @@ def executable() -> Path:
 
 
 def _libraries() -> dict[str, str]:
-    """Where the libraries are that the browser of our own needs and a bare machine does not have."""
+    """Return the folder of libraries that our own browser needs and a minimal machine lacks."""
     return {} if os.environ.get(CHROMIUM_VARIABLE) else {"LD_LIBRARY_PATH": str(_OWN / "al2023" / "lib")}
 
 
 def _fonts(folder: Path) -> Path:
-    """Says which fonts there are: the same ones on every machine, those of Chromium's package and of Matplotlib's."""
+    """Set up the fonts, the same on every machine: those of Chromium's package and of Matplotlib."""
     folders = (_OWN / "fonts", Path(mpl.get_data_path()) / "fonts" / "ttf")
     written = folder / "fonts.conf"
     text = _FONTS.format(

@@ -1,4 +1,4 @@
-"""A webhook on this machine's loopback that keeps what is posted to it."""
+"""A webhook on this machine's loopback that keeps everything posted to it."""
 
 import threading
 import time
@@ -13,13 +13,13 @@ _ENOUGH_S = 300
 
 @dataclass
 class Catcher:
-    """What was caught, and how to answer.
+    """The requests received, and the answers to give.
 
     Attributes:
-        address: where it listens.
-        answers: status of each answer in turn; the last one for good.
+        address: the address at which it listens.
+        answers: status of each answer in turn; the last one is repeated.
         caught: bodies of the requests.
-        headers: what came before each of them.
+        headers: headers of the requests.
     """
 
     address: str = ""
@@ -28,7 +28,7 @@ class Catcher:
     headers: list[Message] = field(default_factory=list)
 
     def once(self, number: int) -> list[bytes]:
-        """What was caught, once it is that many."""
+        """Return the requests once there are that many."""
         give_up = time.monotonic() + _ENOUGH_S
         while len(self.caught) < number:
             assert time.monotonic() < give_up, self.caught

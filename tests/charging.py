@@ -39,7 +39,7 @@ def yearly(epsilon: str | int, delta: str = "1e-5", length: Any = "year") -> Per
 
 
 def charge(epsilon: str | int = "0.5", delta: str = "0", **changes: Any) -> Charge:
-    """A charge whose event is exactly what it claims."""
+    """Return a charge whose event costs exactly its claim."""
     spent = cost(epsilon, delta)
     part = changes.get("part", "structure")
     event = ApproximateEvent(
@@ -63,13 +63,13 @@ def charge(epsilon: str | int = "0.5", delta: str = "0", **changes: Any) -> Char
 
 
 def noisy_counts(scale: Fraction, claimed: Claim, outputs: int = 1) -> Charge:
-    """A charge for counts with discrete Laplace noise."""
+    """Return a charge for counts with discrete Laplace noise."""
     event = DiscreteLaplaceEvent(query="counts", part="parameters", outputs=outputs, sensitivity=1, scale=scale)
     return charge(step="learn_parameters", part="parameters", events=(event,), claim=claimed)
 
 
 def candidates(total: Claim, per_record: Claim | None, **changes: Any) -> Charge:
-    """A charge for 1,000 candidates tested with k = 50, gamma = 4 and eps0 = 1."""
+    """Return a charge for 1,000 candidates tested with k = 50, gamma = 4 and eps0 = 1."""
     event = PrivacyTestEvent(
         query="candidates",
         part="seeds",
@@ -94,12 +94,12 @@ def candidates(total: Claim, per_record: Claim | None, **changes: Any) -> Charge
 
 
 def salt(number: int) -> str:
-    """A salt that anyone can guess, another for each number."""
+    """Return a guessable salt, different for each number."""
     return f"{number:064x}"
 
 
 def chain(*facts: Fact, times: Sequence[str] = ()) -> list[Entry]:
-    """The entries of a ledger that holds some facts."""
+    """Return the entries of a ledger with the given facts."""
     entries = [Entry.first(Opening(ledger="made by hand"), TIME, SALT)]
     for number, fact in enumerate(facts):
         entries.append(entries[-1].followed_by(fact, times[number] if times else TIME, salt(number)))
@@ -107,14 +107,14 @@ def chain(*facts: Fact, times: Sequence[str] = ()) -> list[Entry]:
 
 
 def redigested(record: dict[str, Any]) -> dict[str, Any]:
-    """The record of an entry, shown or sealed, with the digest that it should have."""
+    """Return an entry's record, shown or sealed, with its correct digest."""
     seal = record.get("sealed") or digest_of({"salt": record["salt"], "content": record["content"]})
     bound = {name: record[name] for name in ("number", "time", "kind", "previous")}
     return {**record, "digest": digest_of({**bound, "sealed": seal})}
 
 
 def a_ledger() -> list[Entry]:
-    """A ledger with every kind of entry."""
+    """Return a ledger with every kind of entry."""
     first, second = charge(), charge("0.25", part="parameters", step="learn_parameters")
     return chain(
         policy(period=yearly(2)),

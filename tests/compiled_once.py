@@ -1,6 +1,6 @@
-"""Kernels are compiled by one process of a run of the tests at a time; the next finds them in numba's cache.
+"""Makes only one process of a test run compile kernels at a time; the next one finds them in numba's cache.
 
-Else, in a checkout that is new, each process compiles the largest of them, thirteen core seconds, at the same time.
+Otherwise, in a new checkout, each process compiles the largest of them, thirteen core seconds, at the same time.
 """
 
 from threading import RLock
@@ -17,7 +17,7 @@ _depth = 0
 
 
 def _compile_alone(kernel: Dispatcher, signature: Any) -> Any:
-    """Compile a kernel, and those that it calls, or load it from the cache, while no other process does."""
+    """Compile a kernel and those that it calls, or load it from the cache, while no other process does so."""
     global _depth  # noqa: PLW0603 - a lock of a file cannot be taken twice
     with _lock:
         if _depth:

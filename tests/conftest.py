@@ -1,4 +1,4 @@
-"""What several kinds of tests share."""
+"""Fixtures and settings that several kinds of tests share."""
 
 import csv
 import gc
@@ -19,7 +19,7 @@ from tests import (
 from tests.chance import RepeatedChance
 from tests.extent import drawn, is_night, repeats
 
-# No test holds a limit of time: machines are slow at times, and compiled code is compiled in the first example.
+# No test has a time limit: machines are slow at times, and the first example compiles code.
 settings.register_profile(
     "without a clock",
     deadline=None,
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the longest scenarios to the night, and begin with the files that take longest, so that all end at once."""
+    """Leave the longest scenarios to the night, and begin with the longest files, so that all processes end at once."""
     if not is_night():
         left = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=left)
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Have kernels compiled once; spare the tests from looking for garbage among all that was imported, which stays."""
+    """Compile kernels once, and exclude imported objects, which are permanent, from garbage collection."""
     if "numba" in sys.modules:
         import_module("tests.compiled_once")
     gc.collect()
@@ -52,7 +52,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of test vectors and real data that lies beside the checkout; not part of the project."""
+    """Return the folder of test vectors and real data next to the checkout, which is not part of the project."""
     folder = ROOT.parent / "shared"
     if not folder.is_dir():
         pytest.skip(
@@ -63,13 +63,13 @@ def shared() -> Path:
 
 @pytest.fixture(autouse=True)
 def _usual_limit_of_fields() -> None:
-    """Set Python's own limit of a field in CSV before each test: frictionless, which only tests use, takes it away."""
+    """Set Python's default limit on a CSV field before each test: frictionless, which only tests use, removes it."""
     csv.field_size_limit(131_072)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def repeated_chance() -> Iterator[RepeatedChance]:
-    """Secrets that are the same each time the tests are run, but for those at night."""
+    """Provide secrets that are the same in every run of the tests, except at night."""
     chance = RepeatedChance()
     with pytest.MonkeyPatch.context() as patch:
         if repeats():
@@ -79,5 +79,5 @@ def repeated_chance() -> Iterator[RepeatedChance]:
 
 @pytest.fixture(scope="module", autouse=True)
 def chance(request: pytest.FixtureRequest, repeated_chance: RepeatedChance) -> None:
-    """Begin anew with every file, so that its secrets do not depend on which files its process had before."""
+    """Start again with every file, so that its secrets do not depend on the earlier files of its process."""
     repeated_chance.begin(request.node.nodeid)

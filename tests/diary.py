@@ -1,4 +1,4 @@
-"""A watcher of steps that writes down what it is told."""
+"""A watcher of steps that records its notifications."""
 
 
 class Diary:

@@ -1,4 +1,4 @@
-"""Small domains with rules of every kind, made by chance, for tests."""
+"""Small random domains with rules of every kind, for tests."""
 
 from dataclasses import replace
 
@@ -20,19 +20,19 @@ BOOK = "codebook, page 3"
 
 
 def every_record(domain: Domain) -> Codes:
-    """All records of a domain, in lexicographic order."""
+    """Return all records of a domain in lexicographic order."""
     return np.stack(
         np.unravel_index(np.arange(int(np.prod(domain.cardinalities))), domain.cardinalities), axis=1
     ).astype(np.uint16)
 
 
 def keeps_all(domain: Domain, codes: Codes) -> NDArray[np.bool_]:
-    """Whether each record keeps every rule."""
+    """Return for each record whether it satisfies every rule."""
     return np.logical_and.reduce([np.ones(len(codes), bool), *(rule.holds(domain, codes) for rule in domain.rules)])
 
 
 def random_domain(draw: np.random.Generator, m: int = 5, largest: int = 4) -> Domain:
-    """A domain with a few rules that some records keep."""
+    """Return a domain with a few rules that some records satisfy."""
     while True:
         sizes = draw.integers(1, largest + 1, size=m).tolist()
         attributes = tuple(
@@ -49,7 +49,7 @@ def random_domain(draw: np.random.Generator, m: int = 5, largest: int = 4) -> Do
 
 
 def _rule(draw: np.random.Generator, domain: Domain) -> Rule:
-    """One rule by chance."""
+    """Return a random rule."""
     names = [domain.names[i] for i in draw.permutation(len(domain))]
 
     def some(name: str) -> tuple[int | float | str | bool, ...]:
@@ -76,7 +76,7 @@ def _rule(draw: np.random.Generator, domain: Domain) -> Rule:
 
 
 def random_bayes_net(draw: np.random.Generator, domain: Domain) -> BayesNet:
-    """A network in which each attribute has up to two parents, with probabilities of 0 among its weights."""
+    """Return a network in which each attribute has up to two parents, with some probabilities of 0."""
     m = len(domain)
     order = tuple(draw.permutation(m).tolist())
     parents: list[tuple[int, ...]] = [()] * m
@@ -93,7 +93,7 @@ def random_bayes_net(draw: np.random.Generator, domain: Domain) -> BayesNet:
 
 
 def random_loglinear_net(draw: np.random.Generator, domain: Domain) -> LoglinearNet:
-    """A log-linear network with factors of one parent, values in buckets, and guides."""
+    """Return a log-linear network with factors of one parent, values in buckets, and guides."""
     m = len(domain)
     order = draw.permutation(m)
     buckets, factors, guides, within = [], [], [], []
@@ -117,7 +117,7 @@ def random_loglinear_net(draw: np.random.Generator, domain: Domain) -> Loglinear
 
 
 def random_constrained_net(seed: str) -> ConstrainedNet:
-    """A network under rules, of either kind."""
+    """Return a network of either kind under rules."""
     draw = np.random.default_rng(list(seed.encode()))
     domain = random_domain(draw)
     make = random_loglinear_net if draw.random() < 0.5 else random_bayes_net

@@ -1,4 +1,4 @@
-"""What tests of the law of noise share: many draws in little time, and whether they have to do with each other."""
+"""Helpers for tests of noise distributions: many draws in little time, and a test of their independence."""
 
 import math
 
@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 
-# Of numbers that have nothing to do with each other one in 10^11 pairs of columns is so far from no correlation.
+# Among independent columns, one pair in 10^11 has a correlation this far from 0.
 _FAR = 7
 
 
 class OneStream:
-    """Opens one stream again and again, at the word where the last draw ended: many runs of a step in little time."""
+    """Opens one stream repeatedly, at the word where the last draw ended: many runs of a step in little time."""
 
     def __init__(self, name: str) -> None:
         key = ReleaseKey(bytes(range(32)))
@@ -23,7 +23,7 @@ class OneStream:
 
 
 def each_is_on_its_own(noise: NDArray[np.float64]) -> bool:
-    """Whether no two columns have to do with each other, nor their magnitudes; shape (runs, columns)."""
+    """Whether all columns, and their magnitudes, are pairwise uncorrelated; shape (runs, columns)."""
     for table in (noise, np.abs(noise)):
         between = np.corrcoef(table, rowvar=False)[np.triu_indices(noise.shape[1], 1)]
         if not (np.isfinite(between).all() and np.abs(between).max() < _FAR / math.sqrt(len(noise))):

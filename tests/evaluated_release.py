@@ -1,4 +1,4 @@
-"""A population in which few records repeat, split into parts on disk, for evaluations of releases made from it."""
+"""A population with few repeated records, split into parts on disk, for evaluating releases made from it."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,7 +43,7 @@ KEY = ReleaseKey(bytes(range(32)))
 
 
 def population(rows: int, name: str) -> Codes:
-    """Income follows age, sex follows income, towns are anybody's, and nobody can tell who is sick."""
+    """Make a population: income depends on age, sex on income; town and illness are independent of everything."""
     words = KEY.stream(step="test", mechanism=name, inputs="", parameters={})
     age, noise, town, sex, sick = (words.take(rows).astype(np.int64) for _ in range(5))
     age %= 40
@@ -53,13 +53,13 @@ def population(rows: int, name: str) -> Codes:
 
 
 def independent(rows: int, name: str) -> Codes:
-    """Records whose attributes have the population's marginals and nothing to do with each other."""
+    """Make records with the population's marginals and independent attributes."""
     words = KEY.stream(step="test", mechanism=f"{name} columns", inputs="", parameters={})
     return np.column_stack([column[np.argsort(words.take(rows))] for column in population(rows, name).T])
 
 
 def wide_spec(folder: Path, **changes: object) -> ReleaseSpec:
-    """The spec of a release of that population."""
+    """Return the spec of a release of that population."""
     path = write_small_release(folder, evaluation=EVALUATION, dataset="wide.py", **changes)
     (folder / "wide.py").write_text(SCHEMA)
     return load_spec(path)
@@ -67,11 +67,11 @@ def wide_spec(folder: Path, **changes: object) -> ReleaseSpec:
 
 @dataclass
 class EvaluatedRelease:
-    """A release that is to be evaluated.
+    """A release to evaluate.
 
     Attributes:
         folder: an empty folder.
-        changes: what the spec says otherwise.
+        changes: changes to the spec.
     """
 
     folder: Path
@@ -79,7 +79,7 @@ class EvaluatedRelease:
 
     @cached_property
     def workspace(self) -> Workspace:
-        """Its workspace, with a key and a run in MLflow."""
+        """The release's workspace, with a key and a run in MLflow."""
         spec = wide_spec(self.folder / "spec", **self.changes)
         with recorded_release(STATE, self.folder.name, spec) as run_id:
             workspace = Workspace(
@@ -113,5 +113,5 @@ class EvaluatedRelease:
 
 
 def met(evaluation: EvaluationFigures) -> dict[str, bool]:
-    """Which thresholds are met."""
+    """Return which thresholds are met."""
     return {verdict.threshold: verdict.met for verdict in evaluation.verdicts}

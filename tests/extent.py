@@ -1,7 +1,7 @@
-"""How much tests draw: all of it at night, a part of it before a merge, little where somebody waits.
+"""How much tests draw: everything at night, a part before a merge, and little if someone is waiting.
 
-What is asserted is the same. The variable TESTS says `nightly` or `quick`, as the make targets of these names do; else
-it is a merge's. By day the same is drawn each time; at night it is drawn anew.
+The assertions are the same. The variable TESTS is `nightly` or `quick`, as set by the make targets; otherwise the
+extent is that of a merge. By day, the draws are the same each time; at night, they are new.
 """
 
 import os
@@ -16,21 +16,21 @@ _Position = TypeVar("_Position")
 
 
 def drawn(nightly: int, least: int = 5) -> int:
-    """How many examples or positions to draw, of so many at night."""
+    """Return how many examples or positions to draw, given the number at night."""
     return max(least, round(nightly * _SHARE))
 
 
 def spread(nightly: Sequence[_Position], least: int = 5) -> list[_Position]:
-    """Positions to try, of those at night: evenly apart, and the first and the last among them."""
+    """Return the positions to try among those at night: evenly spaced, including the first and the last."""
     count = min(len(nightly), drawn(len(nightly), max(least, 2)))
     return [nightly[round(number * (len(nightly) - 1) / (count - 1))] for number in range(count)]
 
 
 def is_night() -> bool:
-    """Tell whether all is tested, tests that are marked `nightly` as well."""
+    """Whether everything is tested, including tests marked `nightly`."""
     return _TESTS == "nightly"
 
 
 def repeats() -> bool:
-    """Tell whether secrets and examples are the same as the last time."""
+    """Whether secrets and examples are the same in every run."""
     return not is_night()

@@ -1,4 +1,4 @@
-"""A page of HTML as tests look at it: well formed, self-contained, and usable without eyes, mouse or script."""
+"""Checks of an HTML page: well formed, self-contained, and accessible without sight, mouse or scripts."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "wbr", "col"}
-# What loads, runs or leads somewhere else.
+# Attributes that load, run or link to something else.
 FOREIGN = {
     "script",
     "link",
@@ -52,7 +52,7 @@ SVG_SHAPES = {
 }
 SVG_TOO = {"a", "title"}
 """Elements that SVG has as well as HTML."""
-# Elements that may hold only some others (HTML, section 4), as far as the pages use them.
+# Elements that may contain only certain others (HTML, section 4), as far as the pages use them.
 ALLOWED_IN = {
     "ul": {"li"},
     "ol": {"li"},
@@ -106,9 +106,9 @@ class Element:
     Attributes:
         tag: its tag.
         attributes: its attributes.
-        parent: what it stands in.
-        children: what stands in it.
-        text: its own text and that of all that stands in it.
+        parent: the element that contains it.
+        children: the elements in it.
+        text: its own text and that of all elements in it.
     """
 
     tag: str
@@ -118,7 +118,7 @@ class Element:
     text: str = ""
 
     def up(self) -> Iterator["Element"]:
-        """What it stands in, and what that stands in, and so on."""
+        """Yield its parent, the parent's parent, and so on."""
         above = self.parent
         while above is not None:
             yield above
@@ -126,12 +126,12 @@ class Element:
 
     @property
     def hidden(self) -> bool:
-        """Whether it is kept from those who cannot see."""
+        """Whether it is hidden from assistive technology."""
         return any(element.attributes.get("aria-hidden") == "true" for element in (self, *self.up()))
 
 
 class Page(HTMLParser):
-    """What a page holds: its elements in order, and its text by element."""
+    """The contents of a page: its elements in order, and its text by element."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -169,27 +169,27 @@ class Page(HTMLParser):
             self.text.setdefault(self._open[-1].tag if self._open else "", []).append(" ".join(data.split()))
 
     def all(self, *tags: str) -> list[Element]:
-        """All elements with one of these tags."""
+        """Return all elements with one of these tags."""
         return [element for element in self.elements if element.tag in tags]
 
     @property
     def words(self) -> str:
-        """All its text, spaces as they are read."""
+        """All its text, with normalized spaces."""
         return " ".join(self.elements[0].text.split())
 
     def require_sound(self, beside: tuple[str, ...] = (), leads_to: tuple[str, ...] = ()) -> None:
-        """Require all that is asked of every page.
+        """Require everything that every page must satisfy.
 
         Args:
-            beside: names of files beside the page that it may lead to.
-            leads_to: how other addresses begin that its links, and nothing else of it, may name.
+            beside: names of files next to the page to which it may link.
+            leads_to: beginnings of other addresses that its links, but nothing else in it, may have.
         """
         self.require_well_formed()
         self.require_self_contained(beside, leads_to)
         self.require_accessible()
 
     def require_well_formed(self) -> None:
-        """Require what a validator would: elements where they may stand, ids that are unique and found."""
+        """Require what a validator would: permitted nesting of elements, and unique, existing ids."""
         assert self.html.lower().startswith("<!doctype html>")
         for element in self.elements:
             parent = element.parent
@@ -213,7 +213,7 @@ class Page(HTMLParser):
             assert len({len(row) for row in rows}) == 1, table.text
 
     def require_self_contained(self, beside: tuple[str, ...] = (), leads_to: tuple[str, ...] = ()) -> None:
-        """Require that nothing is loaded or run, and that nothing leads away but to files beside the page."""
+        """Require that nothing is loaded or run, and that all links lead to files next to the page."""
         assert not [element.tag for element in self.elements if element.tag in FOREIGN]
         for element in self.elements:
             for name, value in element.attributes.items():
@@ -270,6 +270,6 @@ class Page(HTMLParser):
 
 
 def columns(row: Element) -> Iterator[Element]:
-    """The cells of a row, as often as they have columns."""
+    """Yield the cells of a row, each repeated for the columns that it spans."""
     for cell in row.children:
         yield from [cell] * int(cell.attributes.get("colspan", "1"))

@@ -1,4 +1,4 @@
-"""Measurements made by hand of a joint table: noisy tables with noise drawn from a fixed seed, and what follows."""
+"""Hand-made measurements of a joint table: noisy tables with noise from a fixed seed, and the inference from them."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -26,7 +26,7 @@ EVERYTHING: tuple[Query, ...] = (((0,), (0,)), ((1,), (1,)), ((2,), (2,)), ((0, 
 
 
 def people(seed: int, rows: int, domain: Domain = DOMAIN) -> NDArray[np.int64]:
-    """Codes of made-up records; older ones earn more, and sexes differ."""
+    """Return codes of made-up records, in which income increases with age and differs by sex."""
     draw = np.random.default_rng([11, seed])
     age = draw.choice(6, rows, p=[0.3, 0.1, 0.2, 0.15, 0.15, 0.1])
     sex = (draw.random(rows) < 0.4 + 0.03 * age).astype(int)
@@ -35,7 +35,7 @@ def people(seed: int, rows: int, domain: Domain = DOMAIN) -> NDArray[np.int64]:
 
 
 def counted(codes: NDArray[np.int64], query: Query, domain: Domain = DOMAIN) -> NDArray[np.int64]:
-    """The exact counts of a table."""
+    """Return the exact counts of a table."""
     attributes, by_values = query
     columns, shape = [], []
     for i in attributes:
@@ -48,7 +48,7 @@ def counted(codes: NDArray[np.int64], query: Query, domain: Domain = DOMAIN) -> 
 
 
 def noise(law: NoiseLaw, shape: Sequence[int], draw: np.random.Generator) -> NDArray[np.int64]:
-    """Integer noise of a law."""
+    """Return integer noise of a distribution."""
     if law.law == "gaussian":
         return np.rint(draw.normal(0.0, float(law.amount) ** 0.5, shape)).astype(np.int64)
     p = 1 - np.exp(-1 / float(law.amount))
@@ -65,7 +65,7 @@ def measured(
     sampling: Sampling = "unknown",
     domain: Domain = DOMAIN,
 ) -> Measurements:
-    """What would be measured of records."""
+    """Return what would be measured on records."""
     draw = np.random.default_rng([12, seed])
     tables = []
     for turn, query in enumerate(queries, 1):
@@ -86,7 +86,7 @@ def measured(
 
 
 def total(codes: NDArray[np.int64], of: dict[int, Any]) -> float:
-    """The exact sum over records of a product of functions of attributes."""
+    """Return the exact sum over records of a product of functions of attributes."""
     found = np.ones(len(codes))
     for i, values in of.items():
         found *= np.asarray(values, float)[codes[:, i]]

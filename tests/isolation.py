@@ -1,4 +1,4 @@
-"""A state folder for this run of the tests, set before anything imports Prefect or MLflow.
+"""A state folder for this test run, set before anything imports Prefect or MLflow.
 
 A conftest that needs it imports this module first.
 """

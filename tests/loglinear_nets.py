@@ -1,4 +1,4 @@
-"""Log-linear networks for tests: made by chance, or with a recoding in them."""
+"""Log-linear networks for tests: random ones, and ones with a recoding."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from deniable.models.loglinear.net import LoglinearNet
 
 
 def random_net(name: str, m: int, *, largest: int = 9, spread: int = 12_000) -> LoglinearNet:
-    """A network whose attributes have values in buckets, factors of none to two parents each, and guides or none."""
+    """Return a random network with values in buckets, factors of up to two parents, and possibly guides."""
     draw = np.random.default_rng(list(name.encode()))
     sizes = draw.integers(1, largest + 1, size=m)
     buckets = []
@@ -44,13 +44,13 @@ def random_net(name: str, m: int, *, largest: int = 9, spread: int = 12_000) -> 
 
 
 def guided(*, kinds: int, recoded: Codes, buckets: Codes, factor: LogTable | None = None) -> LoglinearNet:
-    """An attribute of equally frequent values and its recoding, whose values share buckets.
+    """Return a network of an attribute with equally frequent values and its recoding, whose values share buckets.
 
     Args:
         kinds: values of the first attribute, each a bucket.
-        recoded: what each of them is recoded to, shape (kinds,).
+        recoded: the recoded value of each, shape (kinds,).
         buckets: bucket of each recoded value.
-        factor: what ties the buckets of the second attribute to the first; nothing ties them if there is none.
+        factor: the dependence of the second attribute's buckets on the first; None for independence.
     """
     sizes = (kinds, len(buckets))
     domain = Domain(
@@ -72,7 +72,7 @@ def guided(*, kinds: int, recoded: Codes, buckets: Codes, factor: LogTable | Non
 
 
 def blind(net: LoglinearNet) -> LoglinearNet:
-    """The same network, but that compiled code takes every guide to be in its first bucket: a control."""
+    """Return the same network, in which compiled code places every guide in its first bucket: a control."""
     other = replace(net)
     other.__dict__["arrays"] = net.arrays._replace(guide_stride=np.zeros_like(net.arrays.guide_stride))
     return other

@@ -1,4 +1,4 @@
-"""The pages of the servers, opened in a browser as people open them; each is waited for until it shows its content."""
+"""Opens the servers' pages in a browser as people do, and waits until each shows its content."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from tests.browser import Browser
 
-# What is drawn is told after it is fetched; what asks somebody else may do so a moment later.
+# Drawing is reported after the content is fetched; requests to other servers may follow a moment later.
 _LATER_MS = 1_000
 _MLFLOW_MS = 2_000
 _LONGEST = 4_000  # CSS pixels of a picture; Chromium makes none that are twice as long
@@ -17,7 +17,7 @@ Seen = Callable[[str, Page], None]
 
 
 def nothing_more(_name: str, _page: Page) -> None:
-    """Look, and do no more."""
+    """Do nothing more with a page."""
 
 
 def look_at_prefect(
@@ -30,15 +30,15 @@ def look_at_prefect(
     artifact: str | None = None,
     seen: Seen = nothing_more,
 ) -> None:
-    """Open Prefect's pages: for the password, all runs, a run with its graph, artifacts, and the form of a held run.
+    """Open Prefect's pages: the login form, all runs, a run with its graph, artifacts, and the form of a held run.
 
     Args:
         chromium: the browser.
         address: of the server.
-        credentials: that its form asks for.
+        credentials: the credentials for its form.
         run: a run, by its id.
         held: a run that waits for a person.
-        artifact: the key of one.
+        artifact: key of an artifact.
         seen: what is done with each page.
     """
     page = chromium.page(address, width=1400, height=1000)
@@ -82,12 +82,12 @@ def look_at_mlflow(
     file: str = "internal/report.html",
     seen: Seen = nothing_more,
 ) -> None:
-    """Open MLflow's pages, each for the first time: experiments, runs, a run, a file of it, the registry, a model.
+    """Open MLflow's pages, each for the first time: experiments, runs, a run, one of its files, the registry, a model.
 
     Args:
         chromium: the browser.
         address: of the server.
-        credentials: that the browser answers its dialogue with.
+        credentials: the credentials for the browser's dialogue.
         dataset: the experiment's id, and its name.
         run: the id of a release's run.
         file: one of its artifacts.
@@ -107,7 +107,7 @@ def look_at_mlflow(
         page.goto(f"{address}/{place}")
         page.get_by_text(shown).first.wait_for()
         page.wait_for_timeout(_MLFLOW_MS)
-        # An auditor is shown neither the pages for language models nor an assistant that covers a third of the page.
+        # Auditors see neither the pages for language models nor an assistant that covers a third of the page.
         page.get_by_text("Model registry").first.wait_for()
         for unwanted in ("MLflow Assistant", "Prompts", "Information about UI telemetry"):
             assert page.get_by_text(unwanted, exact=True).locator("visible=true").count() == 0, unwanted
@@ -118,19 +118,19 @@ def look_at_mlflow(
 def look_at_file(
     chromium: Browser, file: Path, *, width: int = 1280, dark: bool = False, picture: Path | None = None
 ) -> None:
-    """Open a page of our own, which may show what lies beside it.
+    """Open one of our own pages, which may load files next to it.
 
     Args:
         chromium: the browser.
         file: the page.
         width: of what is seen, in CSS pixels.
         dark: whether the reader prefers dark pages.
-        picture: of the whole page, to be written there; in parts, if it is longer than Chromium can picture.
+        picture: file for a picture of the whole page, taken in parts if the page is too long for Chromium.
     """
     page = chromium.page(file.parent.as_uri(), width=width, dark=dark)
     page.goto(file.as_uri())
     page.get_by_role("heading").first.wait_for()
-    # A page whose script waits for the reader's word is looked at as it is after it.
+    # A page with a script that the reader must start is shown after the start.
     for button in page.get_by_role("button", name="Run the script").all():
         button.click()
         button.wait_for(state="hidden")

@@ -1,6 +1,7 @@
-"""A folder of what is made once for all processes of a run of the tests, such as databases that are copied.
+"""A folder for files made once for all processes of a test run, such as databases to copy.
 
-Whoever imports this first makes the folder, and removes it in the end; processes that it starts use the same.
+The first process that imports this module makes the folder, and removes it at the end; its child processes use the same
+folder.
 """
 
 import atexit
@@ -13,7 +14,7 @@ _VARIABLE = "TESTS_MADE_ONCE"
 
 
 def _removed(folder: str, maker: int) -> None:
-    """Remove the folder, unless this is a process that was forked from its maker."""
+    """Remove the folder, unless this process was forked from its maker."""
     if os.getpid() == maker:
         shutil.rmtree(folder, ignore_errors=True)
 

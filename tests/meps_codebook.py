@@ -1,7 +1,7 @@
 """A codebook of 80 variables in AHRQ's codebook form, and a made-up table that it describes.
 
-The variables are those of the consolidated file of a year of the Medical Expenditure Panel Survey, with their usual
-codes, and ranges that are our own. The counts in the codebook are made up: they are not read.
+The variables are those of a year's consolidated file of the Medical Expenditure Panel Survey, with their usual codes
+and our own ranges. The counts in the codebook are made up; they are never read.
 """
 
 import csv
@@ -19,7 +19,7 @@ _TIMES = ("31", "42", "53")
 
 @dataclass(frozen=True)
 class Described:
-    """A variable: its codes with their labels, or the largest of its numbers, which may have decimals."""
+    """A variable: its codes with their labels, or its largest number, possibly with decimals."""
 
     name: str
     label: str
@@ -29,7 +29,7 @@ class Described:
 
     @property
     def lines(self) -> Iterator[str]:
-        """Its lines in a codebook."""
+        """Yield its lines in a codebook."""
         width = max(2, len(str(self.most)))
         yield f" {self.name:<9} {self.label:<44} {width}.0  NUM  {100:>5} {100 + width:>5}"
         yield "           VALUE                            UNWEIGHTED    WEIGHTED BY PERWT"
@@ -143,7 +143,7 @@ VARIABLES = (
 
 
 def codebook_text() -> str:
-    """The codebook."""
+    """Return the codebook."""
     lines = ["                    CODEBOOK OF A MADE-UP SURVEY          DATE: May 1, 2025", ""]
     lines.append(" NAME      DESCRIPTION                                  FORMAT TYPE  START   END")
     lines += [line for variable in VARIABLES for line in variable.lines]
@@ -151,7 +151,7 @@ def codebook_text() -> str:
 
 
 def write_people(path: Path, rows: int) -> None:
-    """Write a made-up table: codes of the codebook, special ones among them, and amounts with long tails."""
+    """Write a made-up table: the codebook's codes, including special ones, and amounts with long tails."""
     draw = np.random.default_rng(list(b"a made-up survey"))
     columns = []
     for variable in VARIABLES:

@@ -1,4 +1,4 @@
-"""State folders whose MLflow store tests may tamper with: copies that know where they are."""
+"""Copies of state folders in which tests may tamper with MLflow's store."""
 
 import shutil
 import sqlite3
@@ -16,12 +16,12 @@ _PLACES = {
 
 
 def mlflow_uri(state: Path) -> str:
-    """Address of the MLflow database in a state folder."""
+    """Return the address of the MLflow database in a state folder."""
     return f"sqlite:///{state / 'mlflow' / 'mlflow.db'}"
 
 
 def change_mlflow(state: Path, *statements: str) -> None:
-    """Do to MLflow's database what its owner can do without MLflow."""
+    """Change MLflow's database as its owner can, without MLflow."""
     connection = sqlite3.connect(state / "mlflow" / "mlflow.db")
     with connection:
         for statement in statements:
@@ -30,11 +30,11 @@ def change_mlflow(state: Path, *statements: str) -> None:
 
 
 def copied_state(state: Path, copy: Path, patch: pytest.MonkeyPatch) -> Path:
-    """Copy a state folder but for Prefect's part, let MLflow's part of the copy know its place, and use it."""
+    """Copy a state folder without Prefect's part, relocate MLflow's part of the copy, and use it."""
     shutil.copytree(state, copy, ignore=shutil.ignore_patterns("prefect", "vault"))
     for table, column in _PLACES.items():
         change_mlflow(copy, f"UPDATE {table} SET {column} = replace({column}, '{state}', '{copy}')")  # noqa: S608
-    # MLflow remembers where the files of a run are.
+    # MLflow stores the location of a run's files.
     utils._artifact_repos_cache.clear()
     patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(copy))
     return copy

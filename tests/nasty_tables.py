@@ -1,4 +1,4 @@
-"""Tables as nobody would wish them, drawn at random: constant, all unique, of one row, very wide, with long lists."""
+"""Random tables with awkward shapes: constant, all unique, of one row, very wide, with long lists of values."""
 
 import csv
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ EPSILONS = (0.01, 0.1, 1, 10)
 
 @dataclass(frozen=True)
 class NastyTable:
-    """A table of whole numbers, its domain, and the epsilon it is released at.
+    """A table of integers, its domain, and the epsilon of its release.
 
     Attributes:
-        values: number of values of each column: 0 to one less.
+        values: number of values of each column; the values are 0 to one less.
         columns: a value for each row, or MISSING.
         ordered: whether a column is numeric.
-        epsilon: of the release.
-        shape: what it is called where a test fails.
+        epsilon: epsilon of the release.
+        shape: its name in messages of failing tests.
     """
 
     values: dict[str, int]
@@ -35,7 +35,7 @@ class NastyTable:
     shape: str
 
     def write(self, folder: Path, **entries: object) -> Path:
-        """Write table, schema and a short spec.
+        """Write the table, its schema and a short spec.
 
         Args:
             folder: where they go.
@@ -61,11 +61,11 @@ class NastyTable:
 
 
 def nasty_tables(count: int, seed: int) -> Iterator[NastyTable]:
-    """So many tables; the first are one of each shape that was asked for, the others are mixed.
+    """Yield tables: first one of each requested shape, then mixed ones.
 
     Args:
         count: number of tables.
-        seed: of what is drawn.
+        seed: seed of the draws.
     """
     draw = np.random.default_rng([seed, 17])
     shapes = list(SHAPES)
@@ -86,7 +86,7 @@ def _of(draw: np.random.Generator, kinds: list[str], rows: int, epsilon: float, 
 
 
 def _column(draw: np.random.Generator, kind: str, rows: int, before: list[Column]) -> tuple[int, Column]:
-    """The number of values of a column, and its values."""
+    """Return the number of values of a column, and its values."""
     few, unique = int(draw.integers(2, 9)), max(2 * rows, 2)
     found = {
         "constant": lambda: (1, np.zeros(rows, np.int64)),

@@ -27,7 +27,7 @@ HOOK = Path(__file__).parent / "flows" / "gates"
 Disturbances: TypeAlias = Mapping[str, str]
 """What is killed in the middle of what; servers stay down until the run has failed because of them."""
 
-# What is about to be given its name in the middle of what.
+# The file whose renaming marks each moment.
 _MOMENTS = {
     "learning": "+model.json",
     "synthesis": "+candidates-000000",
@@ -42,15 +42,15 @@ _ENOUGH_S = 900
 
 @dataclass(frozen=True)
 class DisturbedAgency(Agency):
-    """An agency whose processes wait where they are told to, and are killed there."""
+    """An agency whose processes wait at gates, and are killed there."""
 
     @property
     def gates(self) -> Path:
-        """Where processes of the worker are made to wait (tests/flows/gates)."""
+        """The folder of gates at which processes of the worker wait (tests/flows/gates)."""
         return self.home.parent / "gates"
 
     def prefect(self, path: str, body: object | None = None, method: str = "POST") -> Any:
-        """Ask Prefect, and again while it or its database is down."""
+        """Send a request to Prefect, and repeat it while Prefect or its database is down."""
         give_up = time.monotonic() + _ENOUGH_S
         while True:
             try:
@@ -62,21 +62,21 @@ class DisturbedAgency(Agency):
                 time.sleep(1)
 
     def disturb(self, flow_run: str, disturbances: Disturbances) -> None:
-        """Kill one thing after the other, while a run is at the moments for that."""
+        """Kill one process after the other, each while a run is at the given moment."""
         for moment in disturbances:
             (self.gates / _MOMENTS[moment]).touch()
         for moment, what in disturbances.items():
             self._kill(what, self._reached(flow_run, moment))
 
     def disturb_for_good(self, flow_run: str, moment: str, server: str) -> None:
-        """Kill a server while a run is at a moment; whoever has the turn to start it decides for how long."""
+        """Kill a server while a run is at a moment; the holder of the lock for starting it decides for how long."""
         (self.gates / _MOMENTS[moment]).touch()
         reached = self._reached(flow_run, moment)
         self.kill(server)
         reached.unlink()
 
     def planned_nights(self, deployment: str, **parameters: object) -> Iterator[str]:
-        """Runs that a schedule asked for long ago, a night later each time; all of them are due."""
+        """Plan scheduled runs long ago, each a night later than the one before; all of them are due."""
         flow, name = deployment.split("/")
         found = self.prefect(f"/deployments/name/{flow}/{name}", method="GET")["id"]
         asked = {"schedule": {"cron": "0 2 * * *", "timezone": "UTC"}, "active": True, "parameters": parameters}
@@ -94,7 +94,7 @@ class DisturbedAgency(Agency):
             yield str(night)
 
     def _plan_long_ago(self, flow_run: str) -> None:
-        """Let a run be planned a day ago; of one that is planned minutes before it begins, Prefect tells late."""
+        """Plan a run a day ago; Prefect reports a run late if it is planned only minutes before it begins."""
         with psycopg.connect(Stack(self.state).database("prefect")) as connection:
             moved = connection.execute(
                 "UPDATE flow_run_state SET timestamp = timestamp - interval '1 day' WHERE flow_run_id = %s", (flow_run,)
@@ -102,13 +102,13 @@ class DisturbedAgency(Agency):
             assert moved.rowcount == 1
 
     def _scheduled(self, deployment: str) -> list[dict[str, Any]]:
-        """Runs of a deployment that its schedule asked for, and that are due."""
+        """Return the scheduled runs of a deployment that are due."""
         due = {"expected_start_time": {"before_": f"{datetime.now(UTC)}"}}
         wanted = {"flow_runs": due, "deployments": {"id": {"any_": [deployment]}}}
         return [run for run in self.prefect("/flow_runs/filter", wanted) if run["auto_scheduled"]]
 
     def _reached(self, flow_run: str, moment: str) -> Path:
-        """The gate of a moment, once a run's process waits there."""
+        """Return the gate of a moment, once a run's process waits there."""
         reached = self.gates / f"{_MOMENTS[moment]}.reached"
         while not (reached.exists() and reached.read_text()):
             state = self.run(flow_run)["state"]
@@ -117,8 +117,8 @@ class DisturbedAgency(Agency):
         return reached
 
     def _kill(self, what: str, gate: Path) -> None:
-        """Kill one thing while a run's process waits at a gate, and open the gate."""
-        # Another process of the run may still wait for what was down before.
+        """Kill one process while a run's process waits at a gate, and open the gate."""
+        # Another process of the run may still be waiting for a server that was down before.
         at_work = psutil.Process(int(gate.read_text()))
         if what == "process":
             at_work.kill()
@@ -127,14 +127,14 @@ class DisturbedAgency(Agency):
             self.kill("worker")
             gate.unlink()
         else:
-            # Nobody can start it again as long as we have that turn.
+            # No one can start it again while we hold that lock.
             with turn(self.state, TURN):
                 self.kill(what)
                 gate.unlink()
                 psutil.wait_procs([at_work])
 
     def kill(self, server: str) -> None:
-        """Kill a server, and all that it started."""
+        """Kill a server and all its children."""
         dead = self.processes(server)
         for process in dead:
             process.kill()
@@ -147,12 +147,12 @@ class DisturbedAgency(Agency):
         return _public(self.state / "releases" / name)
 
     def charges(self) -> list[str]:
-        """What the ledger was charged for."""
+        """Return the charges in the ledger."""
         ledger = Ledger.open(self.said("environment")["DENIABLE_LEDGER"])
         return [each.charge.step for each in ledger.charges("people")]
 
     def wait_until_no_task_runs(self) -> None:
-        """Wait until no task is left running: by then all runs have ended."""
+        """Wait until no task is running any more: by then all runs have ended."""
         left = {"task_runs": {"state": {"type": {"any_": ["RUNNING", "PENDING"]}}}}
         give_up = time.monotonic() + _ENOUGH_S
         while found := self.prefect("/task_runs/filter", left):
@@ -161,7 +161,7 @@ class DisturbedAgency(Agency):
 
 
 def disturbed_agency(folder: Path, catcher: Catcher, **variables: str) -> Iterator[DisturbedAgency]:
-    """An agency with the spec `nightly`, whose servers are waited for only briefly; it is stopped in the end."""
+    """Start an agency with the spec `nightly` and a short waiting time for servers, and stop it at the end."""
     spec = write_small_release(folder / "specs", **deepcopy({**QUICK, "name": "nightly"}))
     spec.rename(spec.with_name("nightly.yaml"))
     told = {
@@ -183,12 +183,12 @@ def disturbed_agency(folder: Path, catcher: Catcher, **variables: str) -> Iterat
 
 
 def undisturbed(agency: DisturbedAgency, name: str, folder: Path) -> dict[str, bytes]:
-    """What a release would have published with nothing in its way."""
+    """Return what an undisturbed release would have published."""
     made = release(agency.specs / "nightly.yaml", folder / "undisturbed", agency.state / "vault" / name / "key")
     return _public(made.workspace.release_folder)
 
 
 def _public(folder: Path) -> dict[str, bytes]:
-    """What was drawn, and what was learnt; pages and records tell when they were made."""
+    """Return what was drawn and learnt, but not pages and records, which contain times."""
     names = ("synthetic.csv", "synthetic.parquet", "graph.json", "model.json")
     return {name: (folder / name).read_bytes() for name in names}

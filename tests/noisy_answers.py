@@ -1,4 +1,4 @@
-"""Noisy counts as broken twins publish them: with NumPy's generators, which the project itself may not use."""
+"""Noisy counts for broken twins, from NumPy's generators, which the project itself may not use."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ class Answer(NamedTuple):
 
     Attributes:
         attributes: its attributes.
-        scale: the scale of its noise by the published code.
+        scale: the scale of its noise according to the published code.
         counts: its noisy counts, one axis for each attribute.
     """
 
@@ -29,18 +29,18 @@ Release = Callable[[Records, tuple[int, ...], float, bytes], list[Answer]]
 
 
 def counted(records: Records, sizes: tuple[int, ...], attributes: tuple[int, ...]) -> NDArray[np.int64]:
-    """The exact counts of some attributes, one axis for each."""
+    """Return the exact counts of some attributes, one axis for each."""
     shape = tuple(sizes[i] for i in attributes)
     cells = np.ravel_multi_index(tuple(records[:, i] for i in attributes), shape)
     return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
 
 def generator(secret: bytes) -> np.random.Generator:
-    """A generator that no one has who has not the secret."""
+    """Return a generator that is unknown without the secret."""
     return np.random.default_rng(list(secret))
 
 
 def noisy(counts: NDArray[np.int64], scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Counts with discrete Laplace noise, the difference of two geometric numbers."""
+    """Return counts with discrete Laplace noise, the difference of two geometric numbers."""
     stop = -np.expm1(-1 / scale)
     return np.asarray(counts + rng.geometric(stop, counts.shape) - rng.geometric(stop, counts.shape))

@@ -1,4 +1,4 @@
-"""The output law of Mechanism 1 and Mechanism 1*, by enumeration, on all tables of a few rows of three kinds."""
+"""The output distributions of Mechanism 1 and 1*, by enumeration, on all tables of a few rows of three kinds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _SMALLER, _LARGER = NEIGHBOURS.T
 
 
 def random_models(name: str, count: int) -> list[NDArray[np.float64]]:
-    """Models: two records that kinds of rows may share, at bounds of buckets or inside, and one of each kind's own."""
+    """Return models: two records that kinds of rows may share, at bucket bounds or inside, and one for each kind."""
     shares = [pair for pair in product((0.0, 0.125, 0.13, 0.26, 0.5, 0.99), repeat=2) if sum(pair) <= 1]
     draw = np.random.default_rng(list(name.encode()))
     models = []
@@ -44,28 +44,28 @@ def random_models(name: str, count: int) -> list[NDArray[np.float64]]:
 
 
 def same_bucket(model: NDArray[np.float64], gamma: Fraction) -> NDArray[np.bool_]:
-    """Whether two kinds of rows give a record probabilities in one bucket, shape (records, kinds, kinds)."""
+    """Whether two kinds of rows give a record probabilities in the same bucket, shape (records, kinds, kinds)."""
     buckets = [[bucket(p, gamma) if p > 0 else -1 for p in probabilities] for probabilities in model.T.tolist()]
     places = np.array(buckets)
     return (places[:, :, None] == places[:, None, :]) & (places[:, :, None] >= 0)
 
 
 def in_window(model: NDArray[np.float64], gamma: Fraction) -> NDArray[np.bool_]:
-    """The mistake of counting the rows whose probability is within a factor gamma of the seed's."""
+    """The faulty rule that counts the rows whose probability is within a factor gamma of the seed's."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = model.T[:, :, None] / model.T[:, None, :]
     return (ratio <= float(gamma)) & (ratio >= 1 / float(gamma))
 
 
 class AnyTest(Protocol):
-    """A privacy test, or a broken one."""
+    """A privacy test, possibly broken."""
 
     @property
     def gamma(self) -> Fraction:
         """Base of the buckets."""
 
     def pass_probability(self, count: int) -> float:
-        """Probability that a record with so many plausible seeds is released."""
+        """Return the probability that a record with a given number of plausible seeds is released."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Mechanism:
 
     Attributes:
         test: the privacy test.
-        drop_probability: probability of dropping an attempt whatever the data.
+        drop_probability: probability of dropping an attempt, whatever the data.
         places: seeds are drawn from max(rows, places) places.
         plausible: which kinds of rows count as plausible seeds for another kind's candidate.
     """
@@ -85,7 +85,7 @@ class Mechanism:
     plausible: Callable[[NDArray[np.float64], Fraction], NDArray[np.bool_]] = same_bucket
 
     def laws(self, model: NDArray[np.float64], multiplicity: NDArray[np.int64] = MULTIPLICITY) -> Laws:
-        """The output law on each table, given as how many rows of each kind it has, shape (tables, kinds)."""
+        """Return the output distribution on each table, given by its rows of each kind, shape (tables, kinds)."""
         counts = np.einsum("tk,rsk->trs", multiplicity, self.plausible(model, self.test.gamma))
         passes = np.array([self.test.pass_probability(count) for count in range(int(counts.max()) + 1)])
         seeds = np.maximum(multiplicity.sum(axis=1), max(self.places, 1))
@@ -95,12 +95,12 @@ class Mechanism:
 
 
 def hockey_stick(epsilon: float, first: Laws, second: Laws) -> NDArray[np.float64]:
-    """E_(e^epsilon) of each first law from each second, over all outputs that are given."""
+    """Return the divergence E_(e^epsilon) of each first distribution from each second, over all given outputs."""
     return np.asarray(np.maximum(first - np.exp(epsilon) * second, 0).sum(axis=-1))
 
 
 def worst(epsilon: float, laws: Sequence[Laws], attempts: int = 1) -> tuple[float, float]:
-    """Largest hockey-stick divergence found when a row is added, and when one is removed."""
+    """Return the largest hockey-stick divergence when a row is added, and when one is removed."""
 
     def repeated(law: Laws) -> NDArray[np.float64]:
         joint = law
@@ -122,7 +122,7 @@ def require_below(curves: tuple[Laws, Laws], laws: Sequence[Laws], epsilons: Law
 
 
 def nearest_to(curves: tuple[Laws, Laws], laws: Sequence[Laws], epsilons: Laws) -> tuple[float, float]:
-    """The largest ratio of a divergence to its curve, for adding and for removing a row."""
+    """Return the largest ratio of a divergence to its curve, for adding and for removing a row."""
     found = [worst(epsilon, laws) for epsilon in epsilons.tolist()]
     first, second = (
         max((own[side] / float(curve[place]) for place, own in enumerate(found) if curve[place] > 1e-9), default=0.0)

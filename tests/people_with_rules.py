@@ -1,4 +1,4 @@
-"""A table of made-up people that keep rules of every kind, its schema, and what a spec says of it."""
+"""A table of made-up people that satisfy rules of every kind, its schema, and the entries of a spec."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ CHANGES: dict[str, Any] = {
 
 
 def people_with_rules(rows: int = ROWS) -> list[list[str]]:
-    """Rows of text that keep the rules."""
+    """Return rows of text that satisfy the rules."""
     draw = np.random.default_rng(list(b"people with rules"))
     found = []
     for _ in range(rows):
@@ -68,5 +68,5 @@ def people_with_rules(rows: int = ROWS) -> list[list[str]]:
 
 
 def asked(**changes: Any) -> dict[str, Any]:
-    """What a release of this table is asked for with."""
+    """Return the spec entries for a release of this table."""
     return {"people": people_with_rules(), "names": NAMES, "schema": SCHEMA, **CHANGES, **changes}

@@ -1,9 +1,9 @@
-"""Pictures of releases that are made for something else: by day each is drawn once for the whole run of the tests.
+"""Pictures of releases in tests about other subjects: by day, each is drawn once for the whole test run.
 
-And their random forests have a quarter of the trees by day.
+Their random forests also have a quarter of the trees by day.
 
-A small release draws fourteen, which takes two fifths of its time. Where `drawn_once` holds, the first release draws,
-and all others show what it drew; at night all draw.
+A small release draws fourteen pictures, in two fifths of its time. Within `drawn_once`, the first release draws them,
+and all others show these; at night all draw.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +31,7 @@ from tasks.publication import report as report_task
 from tests.extent import drawn, repeats
 from tests.made_once import FOLDER
 
-# Of its time without pictures, a sixth is that of its forests.
+# Without pictures, its forests take a sixth of its time.
 evaluate_utility.TREES = drawn(evaluate_utility.TREES)
 
 _DRAWN_BY = {
@@ -45,7 +45,7 @@ _DRAWN_BY = {
 
 
 class _Drawn:
-    """What was drawn, in a folder of all processes: by who draws it, each as it looks in a page and in a file."""
+    """The pictures in a folder shared by all processes, by the function that draws them, for pages and for files."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -54,7 +54,7 @@ class _Drawn:
         self._lock = RLock()
 
     def figures(self, name: str, draw: Callable[[], Any]) -> Any:
-        """What is drawn, or empty figures that stand for what was drawn before."""
+        """Return new figures, or empty figures that stand for earlier ones."""
         if not self.asked:
             return draw()
         with self._lock:
@@ -63,7 +63,7 @@ class _Drawn:
             return self._stand_for[name]
 
     def file(self, figure: Figure, ending: str) -> Path | None:
-        """Where a figure is kept, if it stands for one."""
+        """Return the file of the earlier figure for which a figure stands, if any."""
         return None if id(figure) not in self._files else self._files[id(figure)].with_suffix(ending)
 
     def _kept(self, name: str, draw: Callable[[], Any]) -> Figure | dict[str, Figure]:
@@ -92,7 +92,7 @@ _DRAWN = _Drawn()
 
 @contextmanager
 def drawn_once(*, once: bool = True) -> Iterator[None]:
-    """Show meanwhile what was drawn before, in this process and in its commands; at night, or told not to, draw."""
+    """Show earlier pictures within the block, in this process and its commands; at night, or on request, draw."""
     _DRAWN.asked += once and repeats()
     try:
         yield
@@ -101,7 +101,7 @@ def drawn_once(*, once: bool = True) -> Iterator[None]:
 
 
 def are_drawn_once() -> bool:
-    """Tell whether what was drawn before is shown."""
+    """Whether earlier pictures are shown."""
     return _DRAWN.asked > 0
 
 

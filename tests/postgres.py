@@ -1,7 +1,7 @@
-"""A PostgreSQL server for this run of the tests, from the binaries that the stack is made of.
+"""A PostgreSQL server for this test run, from the stack's binaries.
 
-PostgreSQL refuses to run as root, as continuous integration often does. It then runs as a user without privileges, or,
-where there is only one user to be, in a user namespace in which that one has another number.
+PostgreSQL refuses to run as root, as whom continuous integration often runs. It then runs as an unprivileged user, or,
+if only one user is available, in a user namespace in which that user has another number.
 """
 
 import atexit
@@ -34,7 +34,7 @@ _databases = count(1)
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, reached by a socket in its folder."""
+    """A running server, reached by a socket in its folder."""
 
     folder: Path
 
@@ -48,7 +48,7 @@ class Server:
 
 
 def fresh_database() -> str:
-    """URL of a database that nobody has used."""
+    """Return the URL of an unused database."""
     name = f"test_{next(_databases)}"
     server().execute(f"CREATE DATABASE {name}")
     return server().url(name)
@@ -56,7 +56,7 @@ def fresh_database() -> str:
 
 @cache
 def server() -> Server:
-    """The server, started when it is first asked for and stopped when the tests end."""
+    """Return the server, which is started at the first call and stopped when the tests end."""
     folder = Path(mkdtemp(prefix="deniable-postgres-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "password").write_text(PASSWORD, encoding="utf-8")
@@ -94,7 +94,7 @@ def server() -> Server:
 
 
 def _prepared(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The installation, and how to start its programs as someone who is not root."""
+    """Return the installation, and how to start its programs as a user other than root."""
     package = importlib.util.find_spec(_PACKAGE)
     assert package is not None, f"{_PACKAGE} is a test requirement"
     assert package.submodule_search_locations
@@ -103,7 +103,7 @@ def _prepared(folder: Path) -> tuple[Path, dict[str, Any]]:
         return installed / _INSTALLATION, {"preexec_fn": _die_with_the_tests}
     if not _may_become_nobody():
         return installed / _INSTALLATION, {"preexec_fn": _be_another_number}
-    # Root's own folders are closed to others, and a checkout may lie in one.
+    # Root's own folders are closed to others, and may contain the checkout.
     copy = folder / "packages"
     shutil.copytree(
         installed / _INSTALLATION, copy / _PACKAGE / _INSTALLATION, ignore=shutil.ignore_patterns("include")
@@ -124,7 +124,7 @@ def _may_become_nobody() -> bool:
 
 
 def _be_another_number() -> None:
-    """Enter a user namespace in which this user, root, is number 1000."""
+    """Enter a user namespace in which this user, root, has the number 1000."""
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUSER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     Path("/proc/self/uid_map").write_text("1000 0 1", encoding="ascii")
@@ -132,7 +132,7 @@ def _be_another_number() -> None:
 
 
 def _die_with_the_tests() -> None:
-    """Have the system stop the server should the tests be killed."""
+    """Make the system stop the server if the tests are killed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
 
 

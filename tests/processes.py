@@ -1,4 +1,4 @@
-"""Real processes that start at once, for tests of what only happens between processes."""
+"""Real processes that start simultaneously, for tests of interactions between processes."""
 
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -7,16 +7,16 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
-# Forked ones start within milliseconds of each other; new interpreters would arrive one by one.
+# Forked processes start within milliseconds of each other; new interpreters would start one by one.
 PROCESSES = get_context("fork")
 
 
 def at_once(number: int, work: Callable[[int, Barrier], Any]) -> list[Any]:
-    """What `work` returns in each of some processes, which are all let go at the same moment.
+    """Return the results of `work` in several processes, which all start at the same moment.
 
     Args:
-        number: how many processes.
-        work: told which process it is in, and a barrier at which all of them can meet again.
+        number: number of processes.
+        work: a function of the number of its process and a barrier at which all processes can meet again.
     """
     barrier = PROCESSES.Barrier(number)
     running = [start(lambda process, pipe: _work(process, pipe, work, barrier), process) for process in range(number)]
@@ -30,17 +30,17 @@ def at_once(number: int, work: Callable[[int, Barrier], Any]) -> list[Any]:
 
 
 def start(work: Callable[[int, Connection], None], number: int) -> tuple[BaseProcess, Connection]:
-    """Start a process that tells what it has to tell through a pipe."""
+    """Start a process that reports through a pipe."""
     here, there = PROCESSES.Pipe(duplex=False)
     process = PROCESSES.Process(target=work, args=(number, there))
     process.start()
-    # So that reading ends when the process does.
+    # Closed here, so that reading ends when the process ends.
     there.close()
     return process, here
 
 
 def told(pipe: Connection) -> list[Any]:
-    """All that a process told before it ended."""
+    """Return everything that a process reported before it ended."""
     messages = []
     while True:
         try:
@@ -53,7 +53,7 @@ def _work(number: int, pipe: Connection, work: Callable[[int, Barrier], Any], ba
     try:
         barrier.wait()
         pipe.send(work(number, barrier))
-    except BaseException as error:  # noqa: BLE001 - raised again by who asked for the work
+    except BaseException as error:  # noqa: BLE001 - the caller raises it again
         barrier.abort()
         pipe.send(error)
 

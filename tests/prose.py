@@ -1,8 +1,8 @@
-"""The language of documentation, pages and messages: `python -m tests.prose` names departures from the house style.
+"""Checks the language of documentation, pages and messages: `python -m tests.prose` lists departures from the style.
 
 Proselint reads Markdown, templates, the descriptions of the record's schema, the help of the Makefile, and docstrings
-and messages of the packages. `docs/vocabulary.yaml` lists which words this project writes instead of which, and the
-checks of proselint that it leaves out.
+and messages of the packages. `docs/vocabulary.yaml` lists the words that this project avoids, with their replacements,
+and the checks of proselint that it omits.
 """
 
 import ast
@@ -39,7 +39,7 @@ _NOT_READ = re.compile(r"<(script|style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 _HELP = re.compile(r"^[a-z-]+:.*?## (.*)$", re.MULTILINE)
 # Names of arguments and attributes in a docstring.
 _PARAMETER = re.compile(r"^ +\w+: ", re.MULTILINE)
-# What is no sentence: names, paths, formats, patterns.
+# Strings that are not sentences: names, paths, formats, patterns.
 _SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]+")
 
 
@@ -48,9 +48,9 @@ class Fault:
     """One departure from the house style.
 
     Attributes:
-        file: within the project.
-        line: in the file, from 1.
-        message: what is wrong, and what to write.
+        file: path within the project.
+        line: line of the file, from 1.
+        message: the fault, and what to write instead.
     """
 
     file: str
@@ -58,7 +58,7 @@ class Fault:
     message: str
 
     def __str__(self) -> str:
-        """In the form of the other linters."""
+        """Return the fault in the form of other linters."""
         return f"{self.file}:{self.line}: {self.message}"
 
 
@@ -67,7 +67,7 @@ Piece = tuple[int, str]
 
 
 def faults(root: Path = ROOT) -> Iterator[Fault]:
-    """Departures in all files of a checkout that are read by people."""
+    """Yield the departures in all files of a checkout that people read."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, check=True)
     for name in sorted(listed.stdout.decode().split("\n")):
         read = reader(name)
@@ -76,7 +76,7 @@ def faults(root: Path = ROOT) -> Iterator[Fault]:
 
 
 def reader(name: str) -> Callable[[str], list[Piece]] | None:
-    """What finds the prose of a file, `None` if it is not looked at."""
+    """Return the function that extracts a file's prose; None if the file is not checked."""
     if name.endswith(".md"):
         return markdown
     if name.endswith(".jinja"):
@@ -89,7 +89,7 @@ def reader(name: str) -> Callable[[str], list[Piece]] | None:
 
 
 def faults_of(name: str, pieces: list[Piece]) -> Iterator[Fault]:
-    """Departures in the pieces of one file, which are read together."""
+    """Yield the departures in one file's pieces, which are checked together."""
     if not pieces:
         return
     starts, lines, text = [], [], ""
@@ -101,7 +101,7 @@ def faults_of(name: str, pieces: list[Piece]) -> Iterator[Fault]:
         text = text.replace(kept, "x" * len(kept))
     for found in LintFile(name, text).lint(settings()):
         first, end = (position - 1 for position in found.check_result.span)
-        # Headings, cells and marks of a template stand between words that seem to be repeated.
+        # Headings, cells and template marks separate words that seem to be repeated.
         if re.search(r"\s{2}", text[first:end].strip()):
             continue
         which = bisect_right(starts, max(first, 0)) - 1
@@ -110,17 +110,17 @@ def faults_of(name: str, pieces: list[Piece]) -> Iterator[Fault]:
 
 
 def markdown(text: str) -> list[Piece]:
-    """Markdown without code, formulas and addresses."""
+    """Return Markdown without code, formulas and addresses."""
     return [(1, _plain(_blank(_FENCED, text)))]
 
 
 def template(text: str) -> list[Piece]:
-    """A template without its logic and its marks."""
+    """Return a template without its logic and its marks."""
     return [(1, _plain(_blank(_NOT_READ, _blank(_LOGIC, text))))]
 
 
 def descriptions(text: str) -> list[Piece]:
-    """The descriptions of a JSON Schema."""
+    """Return the descriptions of a JSON Schema."""
     found: list[str] = []
 
     def look(value: Any) -> None:
@@ -134,12 +134,12 @@ def descriptions(text: str) -> list[Piece]:
 
 
 def helps(text: str) -> list[Piece]:
-    """The help of a Makefile's targets."""
+    """Return the help of a Makefile's targets."""
     return [(text.count("\n", 0, found.start()) + 1, _plain(found[1])) for found in _HELP.finditer(text)]
 
 
 def messages(text: str) -> list[Piece]:
-    """All sentences in the strings of a module: docstrings, messages, help."""
+    """Return all sentences in a module's strings: docstrings, messages, help."""
     found: list[Piece] = []
 
     def look(node: ast.AST) -> None:
@@ -160,12 +160,12 @@ def messages(text: str) -> list[Piece]:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a string is a sentence, and not a name, a pattern or an element of a page."""
+    """Whether a string is a sentence rather than a name, a pattern or an element of a page."""
     return _SENTENCE.search(text) is not None and not text.lstrip().startswith("<")
 
 
 def _plain(text: str) -> str:
-    """A text whose code, formulas and addresses are one word each, no two of them alike."""
+    """Return a text in which code, formulas and addresses are replaced by one distinct word each."""
     numbers = iter(range(sys.maxsize))
     for pattern, word in ((_CODE, "code{}"), (_MATHEMATICS, "formula{}"), (_TARGET, "]")):
 
@@ -182,13 +182,13 @@ def _blank(pattern: re.Pattern[str], text: str) -> str:
 
 @cache
 def _house() -> dict[str, Any]:
-    """The vocabulary."""
+    """Return the vocabulary."""
     return dict(YAML(typ="safe").load(VOCABULARY))
 
 
 @cache
 def settings() -> Config:
-    """Register the house's words beside proselint's checks: what is looked for."""
+    """Register the house's words in addition to proselint's checks, and return the settings."""
     house = _house()
     words = {pattern: preferred for each in house["words"] for pattern, preferred in each.items()}
     ours = Check(

@@ -1,6 +1,6 @@
-"""What many tests of a file begin with, such as a release that is held: made once, and brought back as it was for each.
+"""The common starting point of a file's tests, such as a held release: made once, and restored for each test.
 
-It comes back in the folder that it was made in, for records and MLflow's runs name that.
+It is restored in its original folder, because records and MLflow's runs name that folder.
 """
 
 import shutil
@@ -16,10 +16,10 @@ _DATABASE = STATE / "mlflow" / "mlflow.db"
 
 
 class Prototype:
-    """A folder, and what MLflow knew when it was kept; what else was recorded since then is forgotten each time.
+    """A folder, and MLflow's database at the time; everything recorded since then is discarded at each restoration.
 
     Args:
-        folder: all that a test changes, but for the database of this process's MLflow.
+        folder: everything that a test changes, except the database of this process's MLflow.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -29,12 +29,12 @@ class Prototype:
         _copy(_DATABASE, self._kept / "mlflow.db")
 
     def restore(self) -> None:
-        """Bring it back."""
+        """Restore it."""
         shutil.rmtree(self.folder)
         shutil.copytree(self._kept, self.folder, symlinks=True)
-        # What this process knows of the ledger is of what a test wrote into it.
+        # This process's cached ledger contains entries of a test.
         state_ledger._opened.cache_clear()
-        # Connections that are open read what was copied from now on.
+        # From now on, open connections read the copied database.
         _copy(self.folder / "mlflow.db", _DATABASE)
         (self.folder / "mlflow.db").unlink()
 

@@ -1,4 +1,4 @@
-"""A published release in memory, to be altered, signed again and verified; nothing of it is believed."""
+"""A published release in memory, to be altered, signed again and verified; none of it is trusted."""
 
 import io
 import json
@@ -26,11 +26,11 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class InMemory:
-    """A folder of files that are held in memory.
+    """A folder of files in memory.
 
     Attributes:
         files: what each file holds, by name.
-        others: what else is in it, by name: `link`, say.
+        others: its other contents by name, such as `link`.
     """
 
     files: Mapping[str, bytes]
@@ -45,12 +45,12 @@ class InMemory:
 
 @dataclass(frozen=True)
 class Published:
-    """A release folder with all that is needed to forge another one as well as its makers could.
+    """A release folder with everything needed to forge another one as well as its makers could.
 
     Attributes:
         files: what each file holds, by name.
-        keys: whose signatures count.
-        private: the key that it was signed with.
+        keys: the trusted keys.
+        private: the key that signed it.
         ledger: lines of the whole ledger.
     """
 
@@ -61,7 +61,7 @@ class Published:
 
     @classmethod
     def of(cls, drawn: Drawn) -> "Published":
-        """Take a release that was published."""
+        """Read a published release."""
         state, folder = drawn.workspace.state, drawn.workspace.release_folder
         return cls(
             files={path.name: path.read_bytes() for path in folder.iterdir()},
@@ -76,12 +76,12 @@ class Published:
 
     @property
     def record(self) -> dict[str, Any]:
-        """A copy of what the record says."""
+        """A copy of the record's content."""
         said: dict[str, Any] = deepcopy(dict(self.statement.predicate))
         return said
 
     def document(self, name: str) -> dict[str, Any]:
-        """A copy of what a JSON file of the folder says."""
+        """Return a copy of the content of a JSON file in the folder."""
         said: dict[str, Any] = json.loads(self.files[name])
         return said
 
@@ -90,19 +90,19 @@ class Published:
         return verify_release(InMemory(self.files), Trust(trusted or self.keys, "of the tests"), ledger)
 
     def with_files(self, changed: Mapping[str, bytes | None]) -> "Published":
-        """Other content in some files, `None` for none; the record is as it was."""
+        """Replace the contents of some files, None to remove one; the record is unchanged."""
         files = {**self.files, **changed}
         return replace(self, files={name: content for name, content in files.items() if content is not None})
 
     def signed_again(self, record: Mapping[str, Any], version: int | None = None) -> "Published":
-        """Another record, about the files as they are, signed by the trusted key; of the same version by default."""
+        """Replace the record by another about the present files, signed by the trusted key, by default in its version."""
         subjects = {name: sha256(content).hexdigest() for name, content in self.files.items() if name != RECORD}
         form = self.statement.version if version is None else version
         payload = Statement(subjects=subjects, predicate=record, version=form).to_payload()
         return self.with_files({RECORD: sign(payload, self.private).to_text().encode("ascii")})
 
     def with_document(self, name: str, value: Any) -> "Published":
-        """Another JSON document, with the record signed again, its digest brought up to date wherever it stands."""
+        """Replace a JSON document, update its digest wherever it occurs, and sign the record again."""
         changed = self.with_files({name: (json.dumps(value, indent=2) + "\n").encode()})
         before, after = (sha256(each.files[name]).hexdigest() for each in (self, changed))
         record = json.loads(json.dumps(self.record).replace(before, after))
@@ -110,7 +110,7 @@ class Published:
 
 
 def as_version_1(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record as version 1 had it: with costs of some steps beside those of all, by fixed names."""
+    """Return a record in version 1, which repeated costs of some steps under fixed names."""
     older = deepcopy(dict(record))
     cost, steps = older["cost"], older["cost"]["steps"]
     for step in steps:
@@ -128,12 +128,12 @@ def as_version_1(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def faults(report: ReleaseReport) -> str:
-    """All that was found wrong, a line each."""
+    """Return all faults found, one line each."""
     return "\n".join(fault for check in report.checks for fault in check.faults)
 
 
 def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
-    """Places of all values within plain values that have nothing in them."""
+    """Yield the places of all leaves in nested plain values."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
         yield from leaves(inner, (*place, key))
@@ -142,14 +142,14 @@ def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
 
 
 def at(value: Any, place: Place) -> Any:
-    """What stands at a place."""
+    """Return the value at a place."""
     for key in place:
         value = value[key]
     return value
 
 
 def with_change(value: Any, place: Place, change: Callable[[Any], Any]) -> Any:
-    """A copy in which something else stands at a place."""
+    """Return a copy with another value at a place."""
     copied = deepcopy(value)
     *outer, last = place
     inner = at(copied, tuple(outer))
@@ -158,7 +158,7 @@ def with_change(value: Any, place: Place, change: Callable[[Any], Any]) -> Any:
 
 
 def another(value: Any) -> Any:
-    """Another value, of the same type where that is possible."""
+    """Return another value, of the same type if possible."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):
@@ -172,7 +172,7 @@ def another(value: Any) -> Any:
 
 
 def chained(record: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """A record with other entries, each bound to the one before, and with the head that follows."""
+    """Return a record with other entries, each chained to the previous one, and with the resulting head."""
     before, linked = record["ledger"]["before"], []
     for entry in entries:
         number, previous = (before["number"] + 1, before["digest"])
@@ -183,7 +183,7 @@ def chained(record: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, 
 
 
 def shuffles(length: int) -> Iterator[tuple[str, Callable[[Sequence[Any]], list[Any]]]]:
-    """Ways to remove, repeat and reorder members of a list."""
+    """Yield lists in which members are removed, repeated and reordered."""
     for number in range(length):
         yield f"{number} removed", lambda those, n=number: [*those[:n], *those[n + 1 :]]
         yield f"{number} repeated", lambda those, n=number: [*those[: n + 1], *those[n:]]
@@ -192,7 +192,7 @@ def shuffles(length: int) -> Iterator[tuple[str, Callable[[Sequence[Any]], list[
 
 
 def folder_in(path: Path, published: Published) -> Path:
-    """Write a release into a folder."""
+    """Write a release to a folder."""
     path.mkdir(parents=True)
     for name, content in published.files.items():
         (path / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""Doors that give the answers of a published `measured.json` again: integers, and which candidates were chosen."""
+"""Doors that return the answers of a published `measured.json`: its integers and its chosen candidates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
 
 
 class PublishedAnswers:
-    """What a document says was released, by turn; whatever was counted is not looked at."""
+    """A document's released answers by turn; the actual counts are ignored."""
 
     def __init__(self, document: Mapping[str, Any], plan: LoglinearPlan) -> None:
         self._plan = plan
@@ -38,12 +38,12 @@ class PublishedAnswers:
 
     @property
     def all_given(self) -> bool:
-        """Whether nothing is left."""
+        """Whether all answers were given."""
         return next(self._tables, None) is None and next(self._choices, None) is None
 
 
 def no_rows(plan: LoglinearPlan) -> RowCounter:
-    """A counter of a table without rows."""
+    """Return a counter of a table without rows."""
     empty = np.zeros((0, len(plan.domain)), np.uint16)
     return RowCounter(partial(list, [empty]))
 
@@ -51,7 +51,7 @@ def no_rows(plan: LoglinearPlan) -> RowCounter:
 def learnt_again(
     document: Mapping[str, Any], plan: LoglinearPlan, words: Callable[[str, int], NDArray[np.uint32]]
 ) -> Learnt:
-    """What learning makes of a published document and of the words of the made-up populations, without any table."""
+    """Learn from a published document and the random words of made-up populations, without any table."""
     doors = PublishedAnswers(document, plan)
     learnt = learn(plan, no_rows(plan), doors, words)
     assert doors.all_given

@@ -1,8 +1,8 @@
-"""Databases of this process and of those forked from it, quicker than a user's; imported before one is opened.
+"""Makes databases of this process and its forks faster than a user's; imported before one is opened.
 
-They do not wait for the disk: what a killed process has written is the kernel's, and outlives it; a power cut is not
-tested. MLflow's is not made by its migrations each time, but copied from one that was; commands run as they are make
-their own. And MLflow sets up each connection once, and not anew for each of the sessions, of which a step has twenty.
+They do not wait for the disk: data written by a killed process survive in the kernel, and power cuts are not tested.
+MLflow's database is not created by migrations each time, but copied from one that was; commands run by `subprocess`
+create their own. And MLflow sets up each connection once, instead of for each session, of which a step has twenty.
 """
 
 import shutil
@@ -27,13 +27,13 @@ _session_maker = sessions._get_managed_session_maker
 
 
 def _set_up_once(maker: Any, kind: str) -> Any:
-    """Make sessions of connections that are set up when they are opened."""
+    """Make sessions use connections that are set up only when they are opened."""
     if kind != SQLITE:
         return _session_maker(maker, kind)
     engine = maker.kw["bind"]
     if not event.contains(engine, "connect", _set_up):
         event.listen(engine, "connect", _set_up)
-    engine.dispose()  # what was open before
+    engine.dispose()  # connections that were open before
     return _session_maker(maker, f"{SQLITE} that is set up")
 
 
@@ -46,7 +46,7 @@ sessions._get_managed_session_maker = _set_up_once
 
 
 def mlflow_made_once() -> Path:
-    """A database that MLflow has made."""
+    """Return a database that MLflow has created."""
     with locked(FOLDER / "making-mlflow.lock", wait=True):
         if not (made := FOLDER / "mlflow.db").exists():
             part = FOLDER / "mlflow" / made.name

@@ -1,7 +1,7 @@
-"""Flows of this process and of those forked from it end at once; imported before one begins.
+"""Makes flows of this process and its forks end at once; imported before a flow begins.
 
-Prefect waits for the thread of a flow's heartbeats, which looks once a second whether it is still wanted. And each of
-its clients, of which a step has several, reads all certificates that the machine trusts, also for a server of http.
+Prefect waits for a flow's heartbeat thread, which checks once a second whether to stop. And each of its clients, of
+which a step has several, reads all certificates that the machine trusts, even for an http server.
 """
 
 import ssl
@@ -20,7 +20,7 @@ _read = cache(ssl.create_default_context)
 
 
 def _trusting(*, cafile: str | None = None) -> ssl.SSLContext:
-    """What is trusted by a file is read once; what trusts nobody in particular is changed by who asked for it."""
+    """Read the certificates of a file once; return a new context for others, because its caller may change it."""
     return ssl.create_default_context() if cafile is None else _read(cafile=cafile)
 
 

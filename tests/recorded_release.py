@@ -1,4 +1,4 @@
-"""What a release leaves in MLflow, without the release: two steps, a model and its registered version."""
+"""The MLflow content of a release, made without a release: two steps, a model and its registered version."""
 
 from pathlib import Path
 
@@ -41,5 +41,5 @@ def record_release(state: Path, name: str, spec: ReleaseSpec) -> Workspace:
 
 
 def codes() -> Reference:
-    """What the first step reads."""
+    """Return the input of the first step."""
     return Reference(name="codes", path=Path("nowhere"), digest=digest_of("codes"), audience=Audience.RESTRICTED)

@@ -1,4 +1,4 @@
-"""All that a report shows, of an evaluated release of made-up people."""
+"""The content of a report on an evaluated release of made-up people."""
 
 from fractions import Fraction
 from typing import Any
@@ -28,7 +28,7 @@ ACCOUNTS = stated_accounts(**COSTS)
 
 
 def content_of(release: EvaluatedRelease) -> ReportContent:
-    """Evaluate a release, and say of it what a report says."""
+    """Evaluate a release, and return the content of its report."""
     released = release.released(population(2500, "best"))
     baseline = release.table("baseline", independent(2000, "baseline"))
     return ReportContent(

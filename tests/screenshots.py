@@ -1,7 +1,7 @@
-"""Makes pictures of every page of two releases, on a stack of its own: `python -m tests.screenshots SPEC FOLDER`.
+"""Makes pictures of every page of two releases, on a separate stack: `python -m tests.screenshots SPEC FOLDER`.
 
-The first release is what SPEC says; the second one has half as many records, and a person decides upon it. Pages of our
-own are pictured whole, for readers who prefer light pages and dark ones, and 400 pixels wide.
+The first release is that of SPEC; the second has half as many records, and a person decides on it. Our own pages are
+pictured as a whole, in light and dark mode, and 400 pixels wide.
 """
 
 import shutil
@@ -19,7 +19,7 @@ from tests.agency import Agency, release_of
 from tests.browser import Browser, browser
 from tests.looking import look_at_file, look_at_mlflow, look_at_prefect
 
-# How pages of our own are looked at: by name, how wide and how dark.
+# Views of our own pages: name, width and mode.
 _LOOKS = {"light": (1280, False), "dark": (1280, True), "narrow": (400, False)}
 
 _COLOURS = 96
@@ -27,7 +27,7 @@ _FRONT = 1320
 
 
 def _two_specs(spec: Path, folder: Path) -> tuple[str, str]:
-    """Copy a spec with all that lies beside it, and write a second one of the same dataset: the names of both."""
+    """Copy a spec with all files next to it, write a second one of the same dataset, and return the names of both."""
     yaml = YAML()
     shutil.copytree(spec.parent, folder)
     said = yaml.load(spec)
@@ -50,7 +50,7 @@ def _picture(folder: Path, kind: str) -> Callable[[str, Page], None]:
 def _look_at_servers(
     chromium: Browser, agency: Agency, released: dict[str, Any], held: str, folder: Path, dataset: str
 ) -> None:
-    """Picture the pages of Prefect and of MLflow."""
+    """Take pictures of the pages of Prefect and MLflow."""
     secrets = agency.said("secrets")
     look_at_prefect(
         chromium,
@@ -73,7 +73,7 @@ def _look_at_servers(
 
 
 def _look_at_our_own(chromium: Browser, pages: dict[str, Path], folder: Path) -> None:
-    """Picture the pages that are files."""
+    """Take pictures of the pages that are files."""
     for name, file in pages.items():
         for look, (width, dark) in _LOOKS.items():
             place = folder / f"{name}-{look}.png"
@@ -82,13 +82,13 @@ def _look_at_our_own(chromium: Browser, pages: dict[str, Path], folder: Path) ->
 
 
 def _front(folder: Path) -> None:
-    """Cut what a reader of the README sees out of the public page."""
+    """Cut the picture for the README out of the public page."""
     with Image.open(folder / "index-light.png") as page:
         page.crop((0, 0, page.width, _FRONT)).save(folder / "front.png")
 
 
 def _shrink(folder: Path) -> None:
-    """Have the pictures take a fraction of their space: pages have few colours."""
+    """Reduce the size of the pictures, which have few colours."""
     for place in folder.glob("*.png"):
         with Image.open(place) as picture:
             few = picture.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
@@ -96,7 +96,7 @@ def _shrink(folder: Path) -> None:
 
 
 def _list(folder: Path) -> None:
-    """Write a page on which all pictures can be seen."""
+    """Write a page that shows all pictures."""
     lines = [f"## {place.stem.replace('-', ', ')}\n\n![{place.stem}]({place.name})\n" for place in folder.glob("*.png")]
     title = "# Every page of a release\n\nThese pictures are made by `make screenshots`.\n"
     (folder / "README.md").write_text("\n".join([title, *sorted(lines)]), encoding="utf-8")
@@ -106,8 +106,8 @@ def take(spec: Path, folder: Path) -> None:
     """Make the releases and the pictures.
 
     Args:
-        spec: of the first release.
-        folder: of the pictures, which takes the place of one that is there.
+        spec: spec of the first release.
+        folder: folder for the pictures; an existing one is replaced.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -1,7 +1,7 @@
-"""How long each file of tests takes: `python -m tests.seconds REPORT` notes it from a report that pytest wrote.
+"""The duration of each test file: `python -m tests.seconds REPORT` records it from a report of pytest.
 
-The report is JUnit's, by `make test JUNIT=REPORT`. Files that take longest begin first (tests/conftest.py), so that the
-processes end at the same time; a file that is not noted takes none.
+The report is in JUnit's format, by `make test JUNIT=REPORT`. The longest files begin first (tests/conftest.py), so that
+all processes end at the same time; a file without a record counts as 0 seconds.
 """
 
 import json
@@ -15,13 +15,13 @@ _LEAST_S = 2
 
 
 def of_files() -> dict[str, int]:
-    """Seconds by the path of a file."""
+    """Return seconds by the path of a file."""
     noted: dict[str, int] = json.loads(NOTED.read_text())
     return noted
 
 
 def note(report: Path) -> None:
-    """Note what a report says, the longest first."""
+    """Record the durations in a report, the longest first."""
     taken: Counter[str] = Counter()
     for case in ET.parse(report).iter("testcase"):  # noqa: S314 - what pytest wrote here
         taken[case.attrib["classname"].replace(".", "/") + ".py"] += float(case.attrib["time"])  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Keys for tests: the same ones every time, which nothing real is signed with."""
+"""Keys for tests, the same every time, which never sign anything real."""
 
 from hashlib import sha256
 
@@ -11,13 +11,13 @@ UNTIL, AFTER = "2028-01-01T00:00:00Z", "2029-01-01T00:00:00Z"
 
 
 def private_key(name: str = "Ada") -> Ed25519PrivateKey:
-    """A key that is made of a name."""
+    """Return a key derived from a name."""
     return Ed25519PrivateKey.from_private_bytes(sha256(name.encode()).digest())
 
 
 def trusted(
     name: str = "Ada", *, valid_from: str = FROM, valid_until: str = UNTIL, revoked: Revocation | None = None
 ) -> TrustedKey:
-    """The public half of the key of a name, trusted."""
+    """Return the public half of a name's key, trusted."""
     key = TrustedKey.of(private_key(name).public_key(), owner=name, valid_from=valid_from, valid_until=valid_until)
     return TrustedKey.from_record({**key.to_record(), "revoked": None if revoked is None else vars(revoked)})

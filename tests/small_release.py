@@ -94,7 +94,7 @@ HISTOGRAM_SEEDS: dict[str, Any] = {
 
 
 def made_up_people(rows: int = ROWS, drawn: bytes = b"small release") -> list[list[str]]:
-    """Rows of text; who went to school longer is more often employed."""
+    """Return rows of text; people with more years of school are more often employed."""
     draw = np.random.default_rng(list(drawn))
     ages = draw.integers(18, 38, rows)
     schools = draw.integers(0, 3, rows)
@@ -107,7 +107,7 @@ def made_up_people(rows: int = ROWS, drawn: bytes = b"small release") -> list[li
 
 
 def public_table() -> str:
-    """Other made-up people, of whom anyone may know."""
+    """Return other made-up people, as a public table."""
     lines = [NAMES, *made_up_people(800, b"public people")]
     return "".join(f"{','.join(line)}\n" for line in lines)
 
@@ -120,14 +120,14 @@ def write_small_release(
     schema: str = SCHEMA,
     **changes: Any,
 ) -> Path:
-    """Write table, schema and spec into a folder.
+    """Write table, schema and spec to a folder.
 
     Args:
         folder: where they go.
         people: rows of the table; `made_up_people()` by default.
         names: columns of the table.
         schema: the module of its schema.
-        changes: what the spec says otherwise, `split__seeds=0.1` for what stands inside.
+        changes: changes to the spec, such as `split__seeds=0.1` for a nested entry.
 
     Returns:
         Path of the spec.

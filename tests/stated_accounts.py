@@ -1,4 +1,4 @@
-"""Accounts of a release in which costs are as a test states them, and nothing was done to any data."""
+"""Accounts of a release with costs stated by a test, without any data."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ def stated_accounts(
     record: Guarantee | None = None,
     candidates: Guarantee | None = None,
 ) -> Accounts:
-    """Accounts of a learner of one or two steps, and of candidates that are tested where the kind says so."""
+    """Return accounts of a learner with one or two steps, and of tested candidates if the kind has them."""
     learnt = [("learn_structure", structure)] if structure is not None else []
     tested = kind == "tested_seeds"
     return Accounts(

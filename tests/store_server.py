@@ -1,4 +1,4 @@
-"""An object store on this machine: a real server of S3's interface, with a key that it asks for."""
+"""An object store on this machine: a real server with S3's interface, which requires a key."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _OPEN_TO_ALL = b"1000000"
 
 
 class ObjectStore:
-    """The server, and what its users must know."""
+    """The server, and its address and credentials."""
 
     def __init__(self) -> None:
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -38,7 +38,7 @@ class ObjectStore:
         self.files.create_dir(BUCKET)
 
     def put(self, folder: Path, prefix: str) -> str:
-        """Copy a folder's files into the store, and say where they are."""
+        """Copy a folder's files into the store, and return their address."""
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 with self.files.open_output_stream(f"{BUCKET}/{prefix}/{path.relative_to(folder)}") as file:
@@ -47,7 +47,7 @@ class ObjectStore:
 
     @contextmanager
     def asking_for_credentials(self) -> Iterator[None]:
-        """Have the server let in only whom it knows, which is nobody."""
+        """Make the server admit only known users, of whom there are none."""
         self._let_in(b"0")
         try:
             yield
@@ -66,7 +66,7 @@ class ObjectStore:
 
 @contextmanager
 def object_store() -> Iterator[ObjectStore]:
-    """An object store, known to this process's environment until the block ends."""
+    """Start an object store, named in this process's environment until the block ends."""
     store = ObjectStore()
     before = {name: os.environ.get(name) for name in store.variables}
     os.environ.update(store.variables)

@@ -1,4 +1,4 @@
-"""Looks into files for what must not be in them, however it is packed: archives, databases, tables, wrapped records."""
+"""Searches files for forbidden contents, however packed: in archives, databases, tables and wrapped records."""
 
 import base64
 import gzip
@@ -17,12 +17,12 @@ _BITS_OF_A_CHARACTER = 6
 
 
 def files_below(*folders: Path) -> list[Path]:
-    """All files in some folders."""
+    """Return all files in some folders."""
     return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
 
 
 def unpacked(content: bytes, depth: int = 4) -> Iterator[bytes]:
-    """A file as it is and, again and again, what is packed into it."""
+    """Yield a file's bytes and, recursively, everything packed into it."""
     yield content
     if depth == 0:
         return
@@ -30,7 +30,7 @@ def unpacked(content: bytes, depth: int = 4) -> Iterator[bytes]:
     if content[:2] == b"\x1f\x8b":
         inner.append(gzip.decompress(content))
     elif content[:4] == b"PK\x03\x04":
-        # Other tests leave archives that they damaged: what can be read of those is read as it stands.
+        # Other tests leave damaged archives; the readable part of these is read as it is.
         with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(content)) as archive:
             inner += [archive.read(name) for name in archive.namelist()]
     elif content[:4] == b"PAR1":
@@ -41,7 +41,7 @@ def unpacked(content: bytes, depth: int = 4) -> Iterator[bytes]:
     else:
         for match in _BASE64.findall(content):
             body = match.rstrip(b"=")
-            # One character more than a multiple of four stands for nothing.
+            # One character more than a multiple of four encodes nothing.
             body = body[:-1] if len(body) % 4 == 1 else body
             inner.append(base64.b64decode(body + b"=" * (-len(body) % 4)))
     for packed in inner:
@@ -49,9 +49,9 @@ def unpacked(content: bytes, depth: int = 4) -> Iterator[bytes]:
 
 
 def database_text(content: bytes) -> bytes:
-    """Every row of every table of a database, as text."""
+    """Return every row of every table of a database as text."""
     database = sqlite3.connect(":memory:")
-    # A copy in memory cannot be one with a log beside it.
+    # A copy in memory cannot have a separate log.
     database.deserialize(content[:18] + b"\x01\x01" + content[20:])
     tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     lines = []
@@ -62,11 +62,11 @@ def database_text(content: bytes) -> bytes:
 
 
 def forms_of_secret(secret: bytes) -> list[bytes]:
-    """How a secret may be written: as it is, in hexadecimal, in base64 wherever in a text it begins, as numbers."""
+    """Return the forms of a secret: plain, in hexadecimal, in base64 at any offset, as numbers."""
     forms = [secret, secret.hex().encode(), secret.hex().upper().encode(), str(secret).encode()]
     for before in range(3):
         text = base64.b64encode(bytes(before) + secret)
-        # The first and the last characters also hold bits of what stands around it.
+        # The first and the last character also contain bits of the surrounding text.
         first = -(-8 * before // _BITS_OF_A_CHARACTER)
         inner = text[first : 8 * (before + len(secret)) // _BITS_OF_A_CHARACTER]
         forms += [inner, inner.translate(bytes.maketrans(b"+/", b"-_"))]
@@ -74,7 +74,7 @@ def forms_of_secret(secret: bytes) -> list[bytes]:
 
 
 def files_with(secret: bytes, *folders: Path) -> set[Path]:
-    """The files that hold a secret, in whatever form."""
+    """Return the files that contain a secret in any form."""
     forms = forms_of_secret(secret)
     return {
         path

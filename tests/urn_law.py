@@ -1,4 +1,4 @@
-"""The law of blocks from urns, in exact fractions and by another way than the kernels: what tests hold them against."""
+"""The distribution of blocks from urns, in exact fractions and by another method than the kernels, for comparison."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -13,19 +13,19 @@ Prior = Callable[[int, list[int]], Fraction | None]
 
 
 def plain_domain(*sizes: int) -> Domain:
-    """Attributes whose buckets are their values."""
+    """Return a domain of attributes whose buckets are their values."""
     return Domain(
         tuple(Attribute(f"a{i}", tuple(range(size)), "nominal", tuple(range(size))) for i, size in enumerate(sizes))
     )
 
 
 def all_records(domain: Domain) -> list[Record]:
-    """Every record of a domain."""
+    """Return every record of a domain."""
     return list(product(*(range(size) for size in domain.cardinalities)))
 
 
 def row_counts(rows: Sequence[Record], domain: Domain, keys: Keys, attribute: int, now: Sequence[int]) -> list[int]:
-    """The counts of an attribute among the rows that agree with a record in the buckets of its key."""
+    """Return an attribute's counts among the rows that agree with a record in the buckets of the attribute's key."""
     counts = [0] * domain.cardinalities[attribute]
     for row in rows:
         if key_values(domain, keys[attribute], row) == key_values(domain, keys[attribute], now):
@@ -34,7 +34,7 @@ def row_counts(rows: Sequence[Record], domain: Domain, keys: Keys, attribute: in
 
 
 def key_values(domain: Domain, key: Sequence[int], record: Sequence[int]) -> Record:
-    """The buckets of a record that a key names."""
+    """Return a record's buckets of the attributes in a key."""
     return tuple(int(domain.attributes[other].buckets[record[other]]) for other in key)
 
 
@@ -49,17 +49,17 @@ def block_probability(
     most: int = 1,
     adds: int = 1,
 ) -> Fraction:
-    """Probability of a block of records, given its seed.
+    """Return the probability of a block of records, given its seed.
 
     Args:
         rows: the confidential records.
         domain: their domain.
         keys: the other attributes by which each is counted.
         prior: the prior weights.
-        seed: where the block begins.
+        seed: the record at which the block begins.
         block: its records.
-        most: number of draws from a row, after which it is even.
-        adds: what a draw adds to the count of its value: 1 for a Polya urn, 0 for draws that are charged as such.
+        most: number of draws from a row, after which the distribution is uniform.
+        adds: increase in the count of the drawn value: 1 for a Polya urn, 0 for draws that are charged separately.
     """
     now, found = list(seed), Fraction(1)
     served: dict[tuple[int, Record], list[int]] = {}

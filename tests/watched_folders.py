@@ -1,4 +1,4 @@
-"""Folders in which the kernel notes every file and folder that is made, however soon it is gone again."""
+"""Folders in which the kernel notes every new file and folder, however soon it is removed."""
 
 import ctypes
 import os
@@ -15,18 +15,18 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class WatchedFolders:
-    """Some folders, and what was made in them since they are watched. What is made below them is not noted.
+    """Some folders, and everything made in them since they have been watched, but not below them.
 
     Attributes:
-        descriptor: where the kernel's notes are read.
-        folders: the folders by the kernel's numbers.
+        descriptor: descriptor for reading the kernel's notes.
+        folders: the folders, by the kernel's numbers.
     """
 
     descriptor: int
     folders: dict[int, Path]
 
     def made(self) -> set[Path]:
-        """All that was made in them since this was asked last."""
+        """Return everything made in them since the last call."""
         found = set()
         while (notes := self._read()) != b"":
             while notes:
@@ -46,7 +46,7 @@ class WatchedFolders:
 
 @contextmanager
 def watching_folders(*folders: Path) -> Iterator[WatchedFolders]:
-    """Have the kernel note what is made in some folders; it keeps its notes until they are read."""
+    """Make the kernel note everything made in some folders; it keeps its notes until they are read."""
     descriptor = _checked(_LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
     try:
         numbers = {

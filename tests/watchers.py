@@ -1,8 +1,8 @@
-"""Watchers that disturb."""
+"""Watchers that fail."""
 
 
 class Faulty:
-    """Fails the first time that a step begins.
+    """A watcher that fails the first time that a step begins.
 
     Args:
         step: name of the step.

@@ -1,4 +1,4 @@
-"""A release of the small table up to its publication, made by the steps themselves, without Prefect."""
+"""A release of the small table up to its publication, made by calling the steps, without Prefect."""
 
 import shutil
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ GUARANTEES: dict[str, dict[str, Any]] = {"tested_seeds": {}, "histogram_seeds": 
 
 @dataclass(frozen=True)
 class Drawn:
-    """All that publication needs."""
+    """Everything that publication needs."""
 
     workspace: Workspace
     codes: Reference
@@ -74,7 +74,7 @@ class Drawn:
         return seal(self.workspace)
 
     def moved_to(self, state: Path) -> "Drawn":
-        """The same in a copy of its state folder."""
+        """Return the same in a copy of its state folder."""
         before = self.workspace.state
         shutil.copytree(before, state)
 
@@ -92,21 +92,21 @@ class Drawn:
 def drawn_release(
     folder: Path, release_id: str = "small-1", key: bytes = b"", *, run_name: str = "", **changes: Any
 ) -> Drawn:
-    """Take all steps up to publication.
+    """Run all steps up to publication.
 
     Args:
-        folder: where spec and state folder go, each in a folder of its own.
+        folder: folder for the spec and the state folder, in separate subfolders.
         release_id: the release's name.
         key: its key; by default a new one.
-        run_name: what MLflow calls it; by default a name that no other test gives.
-        changes: what the spec says otherwise.
+        run_name: its name in MLflow; by default one that no other test uses.
+        changes: changes to the spec.
     """
     spec = load_spec(write_small_release(folder / "spec", **changes))
     return drawn_by(spec, folder, release_id, key, run_name or f"{folder.name}-{release_id}")
 
 
 def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_name: str) -> Drawn:
-    """Take all steps up to publication by a spec."""
+    """Run all steps of a spec up to publication."""
     with drawn_once(), recorded_release(STATE, run_name, spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id=release_id, spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:

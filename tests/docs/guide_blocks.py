@@ -1,4 +1,4 @@
-"""The blocks of a page of the documentation that are run, and what running them must print."""
+"""The executable blocks of a documentation page, and the output that they must print."""
 
 import doctest
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ class Command:
 
     Attributes:
         line: its number in the page, from 1.
-        text: what is given to the shell.
-        output: what it must print, `...` for anything; empty where it need only succeed.
+        text: the text for the shell.
+        output: the expected output, with `...` for anything; empty if it need only succeed.
     """
 
     line: int
@@ -27,23 +27,23 @@ class Command:
     output: str
 
     def is_printed(self, text: str) -> bool:
-        """Tell whether a text is what it must print."""
+        """Whether a text is the expected output."""
         return not self.output or _CHECKER.check_output(self.output, text.rstrip("\n") + "\n", _LENIENT)
 
 
 def directives(page: Path) -> dict[str, str]:
-    """What the first lines of a page say to the tests: `starts with`, `run`."""
+    """Return the directives for tests in the first lines of a page: `starts with`, `run`."""
     lines = page.read_text(encoding="utf-8").splitlines()
     return dict(line.removeprefix(_DIRECTIVE).split(": ", 1) for line in lines[:3] if line.startswith(_DIRECTIVE))
 
 
 def commands(page: Path) -> list[Command]:
-    """The commands of a page, in their order."""
+    """Return the commands of a page in order."""
     return [command for line, text in _fenced(page, "console") for command in _commands(line, text)]
 
 
 def programs(page: Path) -> list[str]:
-    """The Python blocks of a page, in their order."""
+    """Return the Python blocks of a page in order."""
     return [text for _, text in _fenced(page, "python")]
 
 

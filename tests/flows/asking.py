@@ -1,4 +1,4 @@
-"""Refreshes a dataset, and writes down what each step asks of MLflow's server: a line a question, after its step.
+"""Refreshes a dataset, and records the requests of each step to MLflow's server: one line per request, after its step.
 
 Arguments: SPEC STATE SOURCE NOTES.
 """
@@ -16,7 +16,7 @@ _OF_MLFLOW = re.compile(r"/api/\d\.\d/(mlflow|mlflow-artifacts)/")
 
 
 class Steps:
-    """A watcher that knows which steps run."""
+    """A watcher that knows which steps are running."""
 
     def __init__(self) -> None:
         self.running: list[str] = []

@@ -1,4 +1,4 @@
-"""Values that stand in one person's record alone, to be looked for where they must not be."""
+"""Canaries: values that occur in only one person's record, and are searched for where they must not be."""
 
 import struct
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ _FORMS = {
     str(NUMBER): [
         str(NUMBER).encode(),
         f"{NUMBER:,}".encode(),
-        # As databases and arrays write it.
+        # In the form used by databases and arrays.
         *(struct.pack(form, NUMBER) for form in ("<q", ">q", "<d", ">d")),
     ],
 }
 
 
 def people_with_canaries() -> list[list[str]]:
-    """Two invalid records with canaries, and in every record a name, which no schema asks for."""
+    """Return two invalid records with canaries, and in every record a name, which no schema reads."""
     people = [[*person, f"{NAME}-{number}"] for number, person in enumerate(made_up_people())]
     people[17][NAMES.index("school")] = WORD
     people[23][NAMES.index("age")] = str(NUMBER)
@@ -39,12 +39,12 @@ def write_release_with_canaries(folder: Path, **changes: Any) -> Path:
 
 
 def canaries_in(content: bytes) -> Iterator[str]:
-    """The canaries in a file, however it is packed."""
+    """Yield the canaries in a file, however it is packed."""
     texts = list(unpacked(content))
     yield from (name for name, forms in _FORMS.items() if any(form in text for text in texts for form in forms))
 
 
 def files_with_canaries(*folders: Path) -> dict[str, set[str]]:
-    """What canaries are in which files of some folders."""
+    """Return the canaries found in each file of some folders."""
     found = {str(path): set(canaries_in(path.read_bytes())) for path in files_below(*folders)}
     return {path: names for path, names in found.items() if names}

@@ -1,4 +1,4 @@
-"""Runs `python -m flows` as its users do, in a process of its own, away from this run of the tests."""
+"""Runs `python -m flows` as its users do, in a separate process, isolated from this test run."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ _READ_AT_THE_START = ("PYTHON", "LD_", "NUMBA_", "OMP_", "NPY_", "MALLOC_")
 
 
 def environment(home: Path) -> dict[str, str]:
-    """What a user's shell has: nothing of this project's, and a home and a temporary folder of its own."""
+    """Return a user's environment: no variables of this project, and a separate home and temporary folder."""
     for folder in (home, home / "tmp"):
         folder.mkdir(parents=True, exist_ok=True)
     foreign = ("PREFECT_", "MLFLOW_", "DENIABLE_", "DO_NOT_TRACK")
@@ -24,21 +24,21 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def command(*arguments: str | Path) -> list[str]:
-    """The command line."""
+    """Return the command line."""
     return [sys.executable, "-m", "flows", *map(str, arguments)]
 
 
 def run(
     *arguments: str | Path, home: Path, wrapper: Sequence[str] = (), answers: str = "", **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, in a process that has imported all it needs, unless it is told what is read before.
+    """Run a command to its end, in a forked process unless it has variables that are read before imports.
 
     Args:
-        arguments: of the command.
+        arguments: arguments of the command.
         home: the user's home; also the folder in which it is run.
         wrapper: a command that runs it, such as `unshare`.
         answers: its standard input, without a wrapper.
-        variables: of the environment, beside the ordinary ones.
+        variables: environment variables in addition to the usual ones.
     """
     if not wrapper and not any(name.startswith(_READ_AT_THE_START) for name in variables):
         return run_module(
@@ -55,12 +55,12 @@ def run(
 
 
 def variables_of(server: Server) -> dict[str, str]:
-    """What a shell says in which commands use a Prefect server that is there already."""
+    """Return the variables with which commands use an existing Prefect server."""
     return {"DENIABLE_PREFECT_API_URL": f"{server.address}/api", "PREFECT_API_AUTH_STRING": server.credentials}
 
 
 def variables_of_this_server() -> dict[str, str]:
-    """What a shell says in which commands use the Prefect server that this process uses."""
+    """Return the variables with which commands use this process's Prefect server."""
     return {
         "DENIABLE_PREFECT_API_URL": str(PREFECT_API_URL.value()),
         "PREFECT_API_AUTH_STRING": str(PREFECT_API_AUTH_STRING.value()),
@@ -68,14 +68,14 @@ def variables_of_this_server() -> dict[str, str]:
 
 
 def left_of_a_release(state: Path) -> list[str]:
-    """What lies in the folders of releases, but for the details of errors."""
+    """Return the contents of the folders of releases, except details of errors."""
     folders = ("vault", "shelf", "staging", "releases")
     found = [path for folder in folders for path in (state / folder).rglob("*") if path.is_file()]
     return [str(path.relative_to(state)) for path in found if path.parent.name != "errors"]
 
 
 def servers_of(state: Path) -> list[int]:
-    """Processes that serve Prefect's API on a state folder, whoever started them."""
+    """Return the processes that serve Prefect's API on a state folder, whoever started them."""
     return [
         int(process.name)
         for process in Path("/proc").iterdir()

@@ -1,4 +1,4 @@
-"""Flows are tested against one Prefect server and one MLflow database for the whole run of the tests."""
+"""Tests of flows share one Prefect server and one MLflow database during the whole test run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,20 +28,20 @@ def prefect() -> Iterator[None]:
     """A Prefect server."""
     with prefect_server(STATE) as server:
         told = {PREFECT_API_URL: f"{server.address}/api", PREFECT_API_AUTH_STRING: server.credentials}
-        # Threads that know nothing of this context ask the same server.
+        # Threads outside this context use the same server.
         with temporary_settings(told), _temporary_global_settings_context(get_settings_context()):
             yield
 
 
 @pytest.fixture(scope="module", autouse=True)
 def pictures(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have pictures drawn once by day, but for tests that are marked `pictures`."""
+    """Draw pictures once by day, except in tests marked `pictures`."""
     with drawn_once(once=request.node.get_closest_marker("pictures") is None):
         yield
 
 
 @pytest.fixture(scope="session")
 def looked_at(tmp_path_factory: pytest.TempPathFactory) -> LookedAt:
-    """A release of a table with canaries that everybody looked at; nothing is to be changed in it."""
+    """Return a release of a table with canaries on which every command was run; tests must not change it."""
     folder = tmp_path_factory.mktemp("looked-at")
     return look_at(write_release_with_canaries(folder / "spec"), folder)

@@ -2,10 +2,10 @@
 
 Arguments: SPEC STATE MOMENT STEP, and SOURCE for a refresh, or `--discover` and the options of a discovery.
 
-MOMENT is `before` or `after` a step, or `during` it: when its first file is complete and not yet renamed into place; or
-`renaming`, `removing` or `writing` a file, when STEP is a part of its path; or `noting` in the vault that the release
-is `finished` or `reported`; or `printing`, when the command itself is about to write a text with STEP in it. Nothing of
-the project is changed for that: steps are announced to watchers, and Python itself tells of every rename.
+MOMENT is `before` or `after` a step, or `during` it, when its first file is complete but not yet renamed into place; or
+`renaming`, `removing` or `writing` a file whose path contains STEP; or `noting` in the vault that the release is
+`finished` or `reported`; or `printing`, when the command is about to print a text that contains STEP. This changes
+nothing in the project: steps are announced to watchers, and Python's audit hooks report every rename.
 """
 
 import json
@@ -25,7 +25,7 @@ def die() -> None:
 
 
 class Executioner:
-    """A watcher that ends the process."""
+    """A watcher that kills the process."""
 
     def __init__(self) -> None:
         self.running: list[str] = []
@@ -44,7 +44,7 @@ class Executioner:
             die()
 
     def told(self, event: str, arguments: tuple[object, ...]) -> None:
-        """What Python tells of everything that this process does."""
+        """Kill the process at the right audit event of Python."""
         if event == "os.rename":
             if MOMENT == "during" and STEP in self.running:
                 die()
@@ -59,13 +59,13 @@ class Executioner:
 
 
 def noted(place: object) -> bool:
-    """Whether what is about to be noted is what the process is killed at."""
+    """Whether the note that is about to be written is the moment to kill the process."""
     said: dict[str, bool] = json.loads(Path(str(place)).read_text())
     return said[STEP]
 
 
 class LastWords:
-    """Standard output, on which a process ends before it has said something."""
+    """A standard output that kills the process before it prints a certain text."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out

@@ -1,4 +1,4 @@
-"""A release that everybody looked at: verified, audited, replayed, compared, its ledger and its keys shown."""
+"""A release on which every command was run: verified, audited, replayed, compared, with its ledger and keys shown."""
 
 import subprocess
 import sys
@@ -12,14 +12,14 @@ from tests.watched_folders import watching_folders
 
 @dataclass(frozen=True)
 class LookedAt:
-    """All that is left of a release and of what was done with it.
+    """Everything left by a release and by the commands run on it.
 
     Attributes:
-        spec: its spec, beside the table that it was made of.
+        spec: its spec, next to its source table.
         state: its state folder.
-        home: the home of the user who did it all, with the folder of temporary files in it.
-        said: what was printed, by command.
-        made: all that was ever made in the home and among the temporary files, that of tests.flows.temporary too.
+        home: the user's home, which contains the folder of temporary files.
+        said: the output by command.
+        made: every file ever made in the home and among the temporary files, including that of tests.flows.temporary.
     """
 
     spec: Path
@@ -43,11 +43,11 @@ class LookedAt:
 
 
 def look_at(spec: Path, folder: Path) -> LookedAt:
-    """Release what a spec describes, and do everything with it that the commands know.
+    """Make the release of a spec, and run every command on it.
 
     Args:
         spec: the release spec.
-        folder: where the state folder, the user's home and what is exported go.
+        folder: folder for the state folder, the user's home and exports.
     """
     state, home = folder / "state", folder / "home"
     temporary = Path(environment(home)["TMPDIR"])

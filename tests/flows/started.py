@@ -1,7 +1,7 @@
-"""Begins a release when it is told to, and stays in the middle of it until a file is there.
+"""Begins a release on a signal, and stops in the middle of it until a file exists.
 
-Arguments: SPEC STATE FOLDER NAME. It makes FOLDER/NAME when it is ready, begins when there is FOLDER/now, and goes on
-when there is FOLDER/on.
+Arguments: SPEC STATE FOLDER NAME. It makes FOLDER/NAME when it is ready, begins once FOLDER/now exists, and continues
+once FOLDER/on exists.
 """
 
 import sys
@@ -21,7 +21,7 @@ def wait_for(name: str) -> None:
 
 
 class Slow:
-    """A watcher that keeps a release before its records are gathered."""
+    """A watcher that stops a release before its records are gathered."""
 
     def started(self, step: str) -> None:
         if step == "gather":

@@ -1,4 +1,4 @@
-"""Makes a temporary file, which is gone at once: what the watching of temporary files must see of any command."""
+"""Makes a temporary file that is removed at once, which the watching of temporary files must detect."""
 
 import os
 from tempfile import NamedTemporaryFile

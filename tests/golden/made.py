@@ -1,8 +1,8 @@
 """Releases of every kind under one key, and digests of what they make; `python -m tests.golden.made` notes them anew,
 or those of some learners alone: `python -m tests.golden.made privbayes`.
 
-They say whether a change of the code changes a release: of the records and of what was learnt every byte, of the signed
-record and of the ledger all but times, places and versions.
+They show whether a change of the code changes a release: every byte of the records and the products of learning, and
+everything in the signed record and the ledger except times, places and versions.
 """
 
 import json
@@ -50,25 +50,25 @@ _FILES = (
     "schema.json",
 )
 _ON_ANY_PROCESSOR = {"synthetic.csv", "model.json", "urns.json", "histogram.json", "schema.json"}
-# What depends on when, where and by which version a release was made.
+# Entries that depend on when, where and by which version a release was made.
 _TIMES = {"begun", "published", "started", "ended", "signed", "ledger"}
 _PLACES = {"runs", "people", "internal", "shelf", "mlflow_run", "prefect_task_run"}
-# Files of a step; those that last are looked at by themselves, others say when they were made.
+# Files of a step; lasting ones are compared by themselves, others depend on the time.
 _PASSING = {"code", "environment", "sha256", *_TIMES, *_PLACES}
 
 
 def compared(digests: Mapping[str, str]) -> dict[str, str]:
-    """Those that must be as noted on this processor.
+    """Return the digests that must be as recorded on this processor.
 
-    Without AVX-512 NumPy's exp and log have other last digits, and with them denoised counts and epsilons; what is
-    drawn has not.
+    Without AVX-512, NumPy's exp and log give different last digits, and so do denoised counts and epsilons; the draws
+    are the same.
     """
     noted_alike = bool(np._core._multiarray_umath.__cpu_features__.get("X86_V4"))  # type: ignore[attr-defined]
     return {name: digest for name, digest in digests.items() if noted_alike or name in _ON_ANY_PROCESSOR}
 
 
 def cases() -> dict[str, dict[str, Any]]:
-    """What the spec of each release says otherwise than the small one's, by learner, sampler and noise."""
+    """Return each release's changes to the small spec, by learner, sampler and noise."""
     found = {}
     for learner, row in LEARNERS.items():
         for guarantee, drawn in SAMPLERS.items():
@@ -81,7 +81,7 @@ def cases() -> dict[str, dict[str, Any]]:
 
 
 def cases_of_rows() -> dict[str, str]:
-    """Those that the contract of mechanisms makes, and compares, by the name of its row."""
+    """Return the cases that the contract test of mechanisms makes and compares, by the name of its row."""
     found = {}
     for learner, row in LEARNERS.items():
         drawn = CHARGED if row.charges_draws else "seedless"
@@ -91,7 +91,7 @@ def cases_of_rows() -> dict[str, str]:
 
 
 def cases_at_night() -> set[str]:
-    """Those whose noise and whose sampler are in other cases, each without the other: only a night tries them."""
+    """Return the cases that run only at night: their noise and their sampler occur in other cases separately."""
     of_rows = set(cases_of_rows().values())
     return {
         f"{learner} {drawn} {noise}"
@@ -103,7 +103,7 @@ def cases_at_night() -> set[str]:
 
 
 def made(folder: Path, changes: dict[str, Any], key: bytes = KEY) -> dict[str, str]:
-    """Make a release, and digests of it.
+    """Make a release, and return digests of it.
 
     Args:
         folder: where to.
@@ -111,7 +111,7 @@ def made(folder: Path, changes: dict[str, Any], key: bytes = KEY) -> dict[str, s
         key: its key.
 
     Returns:
-        SHA-256 by what was made: files, the record, the ledger.
+        SHA-256 digests of the files, the record and the ledger, by name.
     """
     drawn = drawn_release(folder, "golden", key, run_name=f"golden-{folder.parent.name}-{folder.name}", **changes)
     note_publication(drawn.workspace, drawn.publish())
@@ -119,7 +119,7 @@ def made(folder: Path, changes: dict[str, Any], key: bytes = KEY) -> dict[str, s
 
 
 def refreshed(folder: Path) -> dict[str, str]:
-    """Release a dataset, and refresh it when other people are in it: digests of the refresh; Prefect must be there.
+    """Release a dataset, refresh it with other people, and return digests of the refresh; needs a Prefect server.
 
     Args:
         folder: where to.
@@ -136,7 +136,7 @@ def refreshed(folder: Path) -> dict[str, str]:
 
 
 def digests(workspace: Workspace, *others: str) -> dict[str, str]:
-    """Digests of a published release; its name, and those of others, count as one."""
+    """Return digests of a published release; its name, and the names of other releases, are replaced by one text."""
     names = (workspace.release_id, *others)
     return {
         **dict(_of_files(workspace, names)),
@@ -158,14 +158,14 @@ def _of_record(workspace: Workspace, names: Sequence[str]) -> str:
 
 
 def _lasting(value: Any) -> Any:
-    """What of a record is the same whenever and wherever it is made."""
+    """Return the part of a record that does not depend on time and place."""
     if isinstance(value, dict):
         return {name: _lasting(each) for name, each in value.items() if name not in _PASSING}
     return [_lasting(each) for each in value] if isinstance(value, list) else value
 
 
 def _of_ledger(workspace: Workspace, names: Sequence[str]) -> str:
-    """What was charged; entries also hold times and salts."""
+    """Return what was charged; entries also contain times and salts."""
     charges = Ledger.open(ledger_place(workspace.state)).charges(workspace.spec.dataset_name)
     return _digest([[each.entry.kind, each.entry.content, each.output] for each in charges], names)
 
@@ -181,7 +181,7 @@ def _nameless(text: str, names: Sequence[str]) -> str:
 
 
 def note(only: Sequence[str] = ()) -> None:
-    """Make all releases, or those whose learner or name is given, and note their digests."""
+    """Make all releases, or those of the given learners or names, and record their digests."""
 
     def is_asked_for(case: str) -> bool:
         return not only or case in only or case.split(maxsplit=1)[0] in only

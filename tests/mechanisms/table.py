@@ -1,4 +1,4 @@
-"""One row for each learner and each sampler: the smallest release that asks for it."""
+"""One row for each learner and each sampler, with its smallest release."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -38,7 +38,7 @@ schema = table(
 
 
 def commuters() -> list[list[str]]:
-    """Rows of a table of destinations and origins; the mill's workers live near each other."""
+    """Return rows of a table of destinations and origins, in which the mill's workers live near each other."""
     draw = np.random.default_rng(list(b"commuters"))
     rows = []
     for work, number, near in (("mill", 900, 2), ("port", 400, 4), ("school", 150, 12), ("farm", 50, 12)):
@@ -67,9 +67,9 @@ class LearnerRow:
     """A learner.
 
     Attributes:
-        asked: what the spec of a small release says otherwise.
-        noises: the kinds of noise that it may have, where the spec states one.
-        laws: tests that hold what is released less what is true against the law that its events name.
+        asked: changes to the spec of the small release.
+        noises: the kinds of noise that the spec may state.
+        laws: tests that compare the errors of released values with the distribution stated by the events.
     """
 
     asked: dict[str, Any]
@@ -78,11 +78,11 @@ class LearnerRow:
 
     @property
     def charges_draws(self) -> bool:
-        """Whether records are drawn from exact counts, every draw charged."""
+        """Whether records are drawn from exact counts, with every draw charged."""
         return bool(self.asked.get("synthesis", {}).get("guarantee") == CHARGED)
 
     def with_noise(self, number: int) -> dict[str, str]:
-        """What the spec says of the noise, if it may say something."""
+        """Return the spec's entries on the noise, if it may have any."""
         return {"learner__noise": self.noises[number]} if self.noises else {}
 
 

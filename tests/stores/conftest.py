@@ -1,4 +1,4 @@
-"""What imports MLflow finds a state folder of the tests' own."""
+"""Sets a state folder for the tests before MLflow is imported."""
 
 from tests.isolation import STATE
 

@@ -1,4 +1,4 @@
-"""Nights are replayed against a Prefect server of this process, as flows are tested."""
+"""Replays nights against a Prefect server of this process, like the tests of flows."""
 
 from tests.flows.conftest import prefect
 

@@ -1,4 +1,4 @@
-"""Steps are tested as plain functions, on a state folder of their own."""
+"""Tests of steps as plain functions, on their own state folder."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ __all__ = ["STATE"]
 
 @pytest.fixture
 def bare_workspace(tmp_path: Path) -> Workspace:
-    """The workspace of a release of the small spec, whose table has no row."""
+    """Return the workspace of a release of the small spec, whose table has no rows."""
     return Workspace(
         state=tmp_path,
         release_id="bare",

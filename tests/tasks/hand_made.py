@@ -1,4 +1,4 @@
-"""A table made by hand in which every kind of row occurs that a source may have, and a workspace to release it in."""
+"""A hand-made table with every kind of row that a source may have, and a workspace for its release."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ schema = table(
 )
 """
 
-# Another order than the schema's, and a column that nobody needs.
+# The order differs from the schema's, and one column is not needed.
 NAMES = ["wage", "name", "job", "sex", "age"]
 VALID = [[10, "Ann", "clerk", 1, 30], [60, "Bob", "nurse", 2, 40]]
 MISSING = [[10, "Cy", "?", 1, 50], [10, "Di", "clerk", 9, 50], [None, "Flo", "clerk", 1, 33]]
@@ -71,14 +71,14 @@ def write_people(folder: Path, rows: list[list[Any]], *, suffix: str = ".csv", t
         folder: where they go.
         rows: the table, in the order of `NAMES`.
         suffix: format of the table.
-        text: rows of a CSV file as they are, after the others.
-        changes: what the spec says otherwise.
+        text: further rows of a CSV file, verbatim.
+        changes: changes to the spec.
 
     Returns:
         Path of the spec.
     """
     frame = pd.DataFrame(rows, columns=NAMES)
-    # What is no number makes a column of text of it, as it does wherever tables are saved.
+    # A value that is not a number turns its column into text, as usual when tables are saved.
     for name in frame.select_dtypes(object):
         frame[name] = frame[name].map(lambda value: None if value is None else str(value))
     source = folder / f"hand_made{suffix}"

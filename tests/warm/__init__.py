@@ -1,8 +1,8 @@
-"""Runs commands in processes of their own that need not import Prefect, MLflow and the rest first.
+"""Runs commands in separate processes that need not import Prefect, MLflow and other libraries first.
 
-They are forked from one process that has imported all of it and done nothing else, which spares each of them some
-seconds. All else is as it is for a user: a fresh environment, folder, standard input and output, and a process that can
-be killed. Commands that are about processes, servers or imports themselves are run by `subprocess`, as they are.
+They are forked from one process that has imported everything and done nothing else, which saves each of them some
+seconds. Everything else is as for a user: a fresh environment, folder, standard input and output, and a process that
+can be killed. Commands in tests about processes, servers or imports are run by `subprocess`.
 """
 
 import atexit
@@ -95,7 +95,7 @@ def _become(
     *,
     once: bool,
 ) -> NoReturn:
-    """Be the command from now on."""
+    """Turn this process into the command."""
     streams = ((0, answers, os.O_RDONLY), (1, out, _WRITING), (2, err, _WRITING))
     for number, place, how in streams:
         opened = os.open(place, how, 0o600)

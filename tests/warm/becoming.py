@@ -1,4 +1,4 @@
-"""A forked process becomes a command: as if Python had just been started for it, with all of it imported."""
+"""Turns a forked process into a command, as if Python had just been started for it with everything imported."""
 
 import os
 import runpy
@@ -13,13 +13,13 @@ _SET_UP: dict[str, str] = {}
 
 
 def note_logging() -> None:
-    """Note by which variables Prefect's logging was set up when it was imported."""
+    """Note the variables by which Prefect's logging was set up on import."""
     _SET_UP.clear()
     _SET_UP.update(_of_logging())
 
 
 def is_logging_set_up() -> bool:
-    """Tell whether Prefect's logging was set up by the variables that are set now."""
+    """Whether Prefect's logging was set up by the present variables."""
     return _of_logging() == _SET_UP
 
 
@@ -28,15 +28,15 @@ def _of_logging() -> dict[str, str]:
 
 
 def become(module: str, arguments: Sequence[str], env: dict[str, str]) -> int:
-    """Be `python -m module arguments`, with the standard input and output that this process has.
+    """Run `python -m module arguments` in this process, with its standard input and output.
 
     Args:
-        module: what is run.
-        arguments: of the command.
+        module: the module to run.
+        arguments: arguments of the command.
         env: its environment.
 
     Returns:
-        The status that it ends with.
+        Its exit status.
     """
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - as long as the process
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
@@ -54,18 +54,18 @@ def become(module: str, arguments: Sequence[str], env: dict[str, str]) -> int:
 
 
 class _Environment(os._Environ[str]):
-    """The environment of a process in which Prefect knows what is set, as if it was imported after that."""
+    """The environment of a process, whose changes Prefect recognises as if it were imported afterwards."""
 
     def __setitem__(self, name: str, value: str) -> None:
         self.update({name: value})
 
     def update(self, *others: Any, **more: str) -> None:
-        """Set all of them, and then let Prefect read them once."""
+        """Set all variables, and then make Prefect read them once."""
         given = dict(*others, **more)
         before = {name: self.get(name) for name in _READ_AT_IMPORT}
         for name, value in given.items():
             super().__setitem__(name, value)
-        # If the address of a server that is there already is still to be set, they are read then.
+        # If the address of an existing server is yet to be set, they are read then.
         address = self.get("DENIABLE_PREFECT_API_URL")
         waits = address and address != self.get("PREFECT_API_URL")
         if not waits and any(self.get(name) != value for name, value in before.items()):
@@ -73,7 +73,7 @@ class _Environment(os._Environ[str]):
 
 
 def _read_again() -> None:
-    """Read Prefect's settings, where they do not make its folder in the user's home."""
+    """Read Prefect's settings, unless that would create its folder in the user's home."""
     if "PREFECT_HOME" not in os.environ:
         return
     from prefect.context import refresh_global_settings_context  # noqa: PLC0415 - it is there already

@@ -1,7 +1,7 @@
-"""The process that commands and servers are forked from: it has imported all that they need, and done nothing else.
+"""The process from which commands and servers are forked: it has imported everything, and done nothing else.
 
-All processes of a run of the tests use the same one. The first that wants it starts it, at an address in the folder
-of what is made once; it ends when all of them have ended, for each holds the writing end of a named pipe open.
+All processes of a test run share it. The first process that needs it starts it, at an address in the folder of files
+made once. It ends when all of them have ended, because each holds the writing end of a named pipe open.
 """
 
 import multiprocessing
@@ -22,7 +22,7 @@ _ITS_OWN = forkserver._forkserver  # type: ignore[attr-defined]
 
 
 def _ensure_running() -> None:
-    """Take the place of multiprocessing's method, which starts a process for each process that asks for one."""
+    """Replace multiprocessing's method, which starts a fork server for each process."""
     resource_tracker.ensure_running()
     if _ITS_OWN._forkserver_alive_fd is not None:
         return
@@ -32,13 +32,13 @@ def _ensure_running() -> None:
 
 
 def _start() -> int:
-    """Start it.
+    """Start the process.
 
     Returns:
         The descriptor by which this process holds the pipe open.
     """
     os.mkfifo(_PIPE, 0o600)
-    # Opened for reading as well, which does not wait for another process.
+    # Opened for reading too, so that opening does not wait for another process.
     held = os.open(_PIPE, os.O_RDWR)
     wanted = os.open(_PIPE, os.O_RDONLY)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -54,7 +54,7 @@ def _start() -> int:
 
 
 if hasattr(_ITS_OWN, "_forkserver_authkey"):
-    # Later Pythons ask for a secret that only the starting process has: each process starts its own.
+    # Later versions of Python require a secret of the starting process, so each process starts its own.
     FORKS.set_forkserver_preload(_PRELOADED)
 else:
     _ITS_OWN.ensure_running = _ensure_running

@@ -1,7 +1,7 @@
-"""What is imported once for all commands; Prefect reads its settings again in each of them.
+"""The imports made once for all commands; Prefect reads its settings again in each of them.
 
-What the small releases of tests cost is worked out here as well: an accountant takes a second for it, in every process
-that has not asked it before.
+The costs of the tests' small releases are computed here too: an accountant takes a second for that in every new
+process.
 """
 
 import gc
@@ -15,7 +15,7 @@ from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are 
 
 import flows.cli.release  # noqa: F401 # isort: skip
 
-# What is imported when it is first used, by a command, a release or a Prefect server.
+# Modules that a command, a release or a Prefect server imports at first use.
 import multiprocessing.dummy  # noqa: F401
 
 import alembic.command
@@ -61,7 +61,7 @@ with TemporaryDirectory(prefix="deniable-warm-") as _folder:
     for _number, _changes in enumerate(({}, QUICK, HISTOGRAM_SEEDS)):
         accounts_of(load_spec(write_small_release(Path(_folder, str(_number)), **_changes)))
 
-# Numba, pandera and matplotlib look up much when they are first used.
+# Numba, pandera and matplotlib do much work at first use.
 cpu_target.typing_context.refresh()
 cpu_target.target_context.refresh()
 register_pandas_backends(f"{DataFrame.__module__}.{DataFrame.__qualname__}")
@@ -73,7 +73,7 @@ for _templates in (pages._templates(), statement.TEMPLATES):
         with suppress(TemplateAssertionError):  # it is for the other
             _templates.get_template(_name)
 
-# An application of Prefect's server works out what each of its routes takes when it is first asked.
+# An application of Prefect's server analyses its routes at the first request.
 _work_out = _IncludedRouter._build_effective_context
 _WORKED_OUT: dict[int, Any] = {}
 
@@ -90,6 +90,6 @@ for _router in prefect.server.api.server.create_api_app().routes:
         _router.effective_candidates()
 note_logging()
 
-# What is here stays, in all that is forked: nobody need look through it for garbage.
+# Objects made up to here are permanent in all forks, so garbage collection can skip them.
 gc.collect()
 gc.freeze()

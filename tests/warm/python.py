@@ -1,6 +1,6 @@
-"""A `.venv/bin/python` whose `-m flows` is forked as other tests' commands are; all else runs as it is.
+"""A `.venv/bin/python` whose `-m flows` is forked like the commands of other tests; everything else runs as usual.
 
-For shells and make, which start commands by that name.
+It is for shells and make, which start commands by that name.
 """
 
 import json
@@ -39,8 +39,8 @@ def warm_python(environment: Path, copied: Path, state: Path) -> Iterator[None]:
 
     Args:
         environment: its folder.
-        copied: the folder of the environment that it stands for.
-        state: the state folder of commands that name none, in place of the folder `var` of the checkout.
+        copied: the folder of the original environment.
+        state: the default state folder of commands, instead of `var` in the checkout.
     """
     (environment / "bin").mkdir(parents=True)
     for path in (path for folder in (copied, copied / "bin") for path in folder.iterdir()):

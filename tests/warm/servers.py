@@ -1,7 +1,7 @@
-"""Prefect servers of forked commands, forked from them: they need neither import Prefect's server nor migrate.
+"""Prefect servers of forked commands, forked from these, so that they need neither imports nor migrations.
 
-What such a server serves, and on which socket, database and password, is as for a user. Its database is copied from one
-that Prefect has made.
+The contents of such a server, its socket, database and password are as for a user. Its database is copied from one that
+Prefect has created.
 """
 
 import json
@@ -50,17 +50,17 @@ make_prefect_database()
 asyncio.run(register())
 """
 _MADE_BEFORE = {
-    # Its kinds of blocks are in the database that is copied.
+    # The copied database contains its block types.
     "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
     "PREFECT_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
-    # Nothing in it is old enough to be deleted.
+    # Nothing in the database is old enough to be deleted.
     "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": ",",
 }
 """What a forked server need not do when it starts."""
 
 
 def _made_once() -> Path:
-    """A database that Prefect's server has made."""
+    """Return a database that Prefect's server has created."""
     with locked(FOLDER / "making-prefect.lock", wait=True):
         if not (made := FOLDER / _DATABASE).exists():
             home = FOLDER / "prefect"
@@ -71,20 +71,20 @@ def _made_once() -> Path:
 
 
 def bring_databases(state: Path) -> None:
-    """Put databases that were made once into a state folder, for commands there that are run as they are."""
+    """Copy databases that were made once into a state folder, for commands that are run there by `subprocess`."""
     for name, made in (("prefect", _made_once()), ("mlflow", mlflow_made_once())):
         (state / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.copy(made, state / name)
 
 
 def fork_servers() -> None:
-    """Let the first Prefect server that this process starts be forked from it, as it is now."""
+    """Fork the first Prefect server that this process will start from its present state."""
     local_servers.subprocess = _Subprocess(get_context("fork"))
 
 
 @contextmanager
 def prefect_server(state: Path) -> Iterator[Server]:
-    """A Prefect server on a state folder, forked from the process that commands are forked from."""
+    """Start a Prefect server on a state folder, forked from the same process as commands."""
     (state / "prefect").mkdir(parents=True, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_servers, "subprocess", _Subprocess(FORKS))
@@ -95,10 +95,10 @@ def prefect_server(state: Path) -> Iterator[Server]:
 
 
 class _Subprocess:
-    """What `infra.servers.local_servers` asks of `subprocess`.
+    """The part of `subprocess` that `infra.servers.local_servers` uses.
 
     Args:
-        forks: whose process the first Prefect server is; it is forked at once.
+        forks: the process of the first Prefect server, which is forked at once.
     """
 
     PIPE = subprocess.PIPE
@@ -109,7 +109,7 @@ class _Subprocess:
         self._spare = [_ForkedServer(forks)]
 
     def Popen(self, command: Sequence[str], **how: Any) -> Any:  # noqa: N802 - as it is called there
-        """Let the process that was forked for it be the first Prefect server; start all else."""
+        """Use the forked process as the first Prefect server; start anything else as usual."""
         if list(command[1:3]) != ["-m", _MODULE] or not self._spare:
             return subprocess.Popen(command, **how)
         server = self._spare.pop()
@@ -118,13 +118,13 @@ class _Subprocess:
 
 
 class _ForkedServer:
-    """A process that is asked as `subprocess.Popen` is; it is forked before there are threads that could be lost."""
+    """A process with the interface of `subprocess.Popen`, forked before there are threads that could be lost."""
 
     stdin: IO[bytes]
 
     def __init__(self, forks: ForkContext | ForkServerContext) -> None:
         self._here, there = socketpair()
-        # A daemon of multiprocessing's: it ends with this process at the latest.
+        # A multiprocessing daemon: it ends with this process at the latest.
         self._process = forks.Process(target=_serve, args=(self._here, there), daemon=True)
         self._process.start()
         there.close()
@@ -140,7 +140,7 @@ class _ForkedServer:
         pass_fds: Sequence[int],
         **_as_always: object,
     ) -> None:
-        """Be a server; it listens on a socket that is handed over."""
+        """Turn the process into a server that listens on the given socket."""
         theirs, ours = os.pipe()
         assert [*map(int, arguments)] == list(pass_fds), "its arguments are the descriptor of its socket"
         send_fds(self._here, [json.dumps(env).encode()], [theirs, stdout.fileno(), *pass_fds])
@@ -149,11 +149,11 @@ class _ForkedServer:
         self.stdin = os.fdopen(ours, "wb")
 
     def poll(self) -> int | None:
-        """How it ended, if it did."""
+        """Return its exit status; None while it is running."""
         return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end."""
+        """Wait until it ends."""
         self._process.join(timeout)
         if (status := self._process.exitcode) is None:
             raise subprocess.TimeoutExpired(_MODULE, timeout or 0)
@@ -161,7 +161,7 @@ class _ForkedServer:
 
 
 def _serve(here: socket, there: socket) -> None:
-    """Wait until a server is wanted, and be it; end when none can be any more."""
+    """Wait for the request to become a server; end if it can no longer come."""
     here.close()
     os.setsid()
     asked, given, _, _ = recv_fds(there, _LONGEST, 3)
@@ -176,32 +176,32 @@ def _serve(here: socket, there: socket) -> None:
     os.close(stdin)
     os.close(stdout)
     prefect_database.make_prefect_database = _copied
-    # Of the settings that one of its applications has, there is one in this process.
+    # This process has one copy of the settings of one of its applications.
     Settings.hash_key = lambda _settings: "all"
     _do_not_tire()
     sys.exit(become(_MODULE, [str(listening)], json.loads(asked) | _MADE_BEFORE))
 
 
 def _do_not_tire() -> None:
-    """Leave out what a server does again and again for nobody."""
+    """Disable work that a server repeats for no one."""
     from docket import Worker  # noqa: PLC0415 - it is there already, and nowhere else
     from prefect.logging import configuration  # noqa: PLC0415
     from prefect.server.api import background_workers  # noqa: PLC0415
 
-    # Its application sets logging up once more.
+    # Its application sets up logging again.
     set_up = configuration.setup_logging
     configuration.setup_logging = lambda incremental=None: (
         {} if incremental is None and is_logging_set_up() else set_up(incremental)
     )
-    # Its list of tasks is looked at once a second, and not each quarter of one.
+    # Its list of tasks is checked once a second instead of four times.
     seldom = timedelta(seconds=1)
     background_workers.Worker = partial(Worker, minimum_check_interval=seldom, scheduling_resolution=seldom)
-    # Each request ends with a cancelled task, which is described in full to nobody.
+    # Each request ends with a cancelled task, whose full description no one reads.
     base_tasks._task_repr_info = lambda _task: ["task"]
 
 
 def _copied() -> None:
-    """Begin with a copy of a database that Prefect has made."""
+    """Begin with a copy of a database that Prefect has created."""
     home, made = Path(os.environ["PREFECT_HOME"]), _made_once()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "making.lock", wait=True):

@@ -1,7 +1,7 @@
-"""Has a process of the tests wait at a moment: Python runs this first in every process that finds it on its path.
+"""Makes a process of the tests wait at a moment: Python runs this first in every process that finds it on its path.
 
-A file in the folder that DENIABLE_TEST_GATES names is a gate. Its name is part of a path, with `+` for `/`: a process
-that is about to give a file such a path marks the gate as reached by it, and waits until somebody removes it.
+A file in the folder that DENIABLE_TEST_GATES names is a gate. Its name is part of a path, with `+` for `/`. A process
+that is about to rename a file to such a path marks the gate as reached, and waits until the gate is removed.
 """
 
 import contextlib

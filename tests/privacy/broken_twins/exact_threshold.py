@@ -1,6 +1,6 @@
-"""A privacy test that compares the exact number of plausible seeds with k: that a record passed tells who was there.
+"""A privacy test that compares the exact number of plausible seeds with k: passing reveals who was in the table.
 
-The fault of plausible deniability by itself, where it is taken for differential privacy.
+The fault of plausible deniability alone, if it is mistaken for differential privacy.
 """
 
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class ExactThreshold:
-    """The test: k plausible seeds pass, and k - 1 do not."""
+    """The test: a record with k plausible seeds passes, one with k - 1 does not."""
 
     k: int
     gamma: Fraction
 
     def pass_probability(self, count: int) -> float:
-        """Whether a record with so many plausible seeds is released."""
+        """Return 1 if a record with a given number of plausible seeds is released, otherwise 0."""
         return float(count >= self.k)

@@ -1,4 +1,4 @@
-"""The noise that probabilities need, added to counts: too small by a factor of the number of records.
+"""The noise for probabilities, added to counts: too small by a factor equal to the number of records.
 
 The fault of early versions of DataSynthesizer. A record changes a probability by 1/n, and a count by 1.
 """
@@ -7,6 +7,6 @@ from tests.noisy_answers import Answer, Records, counted, generator, noisy
 
 
 def release(records: Records, sizes: tuple[int, ...], epsilon: float, secret: bytes) -> list[Answer]:
-    """A noisy histogram of each attribute."""
+    """Return a noisy histogram of each attribute."""
     rng, scale = generator(secret), 2 * len(sizes) / (epsilon * len(records))
     return [Answer((i,), scale, noisy(counted(records, sizes, (i,)), scale, rng)) for i in range(len(sizes))]

@@ -1,6 +1,6 @@
-"""An exponential mechanism whose weights overflow: infinity over infinity is no probability, and the best is taken.
+"""An exponential mechanism whose weights overflow: infinity over infinity is not a probability, so the best is chosen.
 
-The fault of DataSynthesizer where scores are large beside their sensitivity. What remains is no random choice.
+The fault of DataSynthesizer with scores that are large relative to their sensitivity. The choice is no longer random.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from tests.noisy_answers import generator
 
 
 def choose(scores: list[int], epsilon: float, secret: bytes) -> int:
-    """The number of a candidate; a record changes a score by 1."""
+    """Return the number of the chosen candidate; a record changes a score by 1."""
     with np.errstate(over="ignore", invalid="ignore"):
         weights = np.exp(epsilon * np.array(scores, float) / 2)
         probabilities = weights / weights.sum()

@@ -1,6 +1,6 @@
-"""Attributes in the order of their mutual information in the confidential records, published and charged nothing.
+"""Attributes in the order of their mutual information in the confidential records, published without a charge.
 
-The fault of the perturbed Gibbs sampler as its paper has it: the order is an exact statistic of the records.
+The fault of the perturbed Gibbs sampler as described in its paper: the order is an exact statistic of the records.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from tests.noisy_answers import Records, counted
 
 
 def release(records: Records, sizes: tuple[int, ...], _epsilon: float, _secret: bytes) -> tuple[int, ...]:
-    """The other attributes, those first that tell most of the first attribute."""
+    """Return the other attributes, the most informative about the first attribute first."""
 
     def information(other: int) -> float:
         shares = counted(records, sizes, (0, other)) / len(records)

@@ -1,6 +1,6 @@
-"""The perturbed Gibbs sampler with seeds drawn from the confidential records: a seed that one person has shows.
+"""The perturbed Gibbs sampler with seeds drawn from the confidential records: a seed unique to one person shows.
 
-The fault of a sampler that begins at a record of the table and charges only what its urns cost.
+The fault of a sampler that begins at a record of the table, and charges only the cost of its urns.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ TARGET: Record = (1, 1, 1, 1, 1, 1)
 
 
 def law(rows: Sequence[Record], prior: Fraction, outputs: Iterable[Record]) -> list[Fraction]:
-    """The probability of each output as the first record that is drawn, over all seeds."""
+    """Return the probability of each output as the first record drawn, over all seeds."""
     seeds = Counter(rows)
 
     def given(seed: Record, output: Record) -> Fraction:

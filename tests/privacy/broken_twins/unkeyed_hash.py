@@ -1,7 +1,7 @@
-"""Noise from a hash of the configuration, without a key: the configuration is public, and so is the noise.
+"""Noise from an unkeyed hash of the configuration: the configuration is public, and so is the noise.
 
-The fault of the tool of Bindschaedler, Shokri and Gunter. Its reason is good, for a table that is drawn twice must have
-the same noise; but a second version of the data has the same noise too.
+The fault of the tool of Bindschaedler, Shokri and Gunter. Its reason is sound: a table that is drawn twice must have
+the same noise. But a second version of the data has the same noise too.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from tests.noisy_answers import Answer, Records, counted, noisy
 
 
 def release(records: Records, sizes: tuple[int, ...], epsilon: float, _secret: bytes) -> list[Answer]:
-    """A noisy histogram of each attribute, its noise from the FNV-1a hash of its name."""
+    """Return a noisy histogram of each attribute, with noise from the FNV-1a hash of its name."""
     answers, scale = [], len(sizes) / epsilon
     for i in range(len(sizes)):
         seed = 0xCBF29CE484222325
