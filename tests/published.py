@@ -95,7 +95,7 @@ class Published:
         return replace(self, files={name: content for name, content in files.items() if content is not None})
 
     def signed_again(self, record: Mapping[str, Any], version: int | None = None) -> "Published":
-        """Replace the record by another about the present files, signed by the trusted key, by default in its version."""
+        """Replace the record, about the present files, signed by the trusted key and by default in the same version."""
         subjects = {name: sha256(content).hexdigest() for name, content in self.files.items() if name != RECORD}
         form = self.statement.version if version is None else version
         payload = Statement(subjects=subjects, predicate=record, version=form).to_payload()
