@@ -213,7 +213,10 @@ def test_bounds_side_by_side_are_those_of_whole_numbers() -> None:
     totals = np.concatenate([np.array([1, 2, 3, 1 << 29, (1 << 30) - 1, 1 << 30]), rng.integers(1, 1 << 30, 2000)])
     parts = np.concatenate([np.minimum(totals, part) for part in (0, 1, 1 << 29)] + [totals - 1, totals, totals // 2])
     totals = np.tile(totals, 6)
-    found = np.empty(len(parts), np.int64)
-    kernels._bounds(parts, totals, len(parts), found)
-    whole = [-(-(part << 32) // total) for part, total in zip(parts.tolist(), totals.tolist(), strict=True)]
-    assert found.tolist() == whole
+    # Every share begins before the total and ends after 0.
+    leasts, ends = np.empty(len(parts), np.uint32), np.empty(len(parts), np.uint32)
+    befores, afters = np.minimum(parts, totals - 1), np.maximum(parts, 1)
+    kernels._shares_of_words(befores, afters, totals, len(parts), leasts, ends)
+    for found, sums in ((leasts.astype(np.int64), befores), (ends.astype(np.int64) + 1, afters)):
+        whole = [-(-(part << 32) // total) for part, total in zip(sums.tolist(), totals.tolist(), strict=True)]
+        assert found.tolist() == whole

@@ -5,6 +5,7 @@ Drawing values does not belong here (kernels).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,14 @@ class LogTable:
     logs: Logs
 
 
-def merged(factors: Sequence[LogTable], sizes: Sequence[int]) -> list[LogTable]:
-    """The same distribution with fewer tables: pairs of tables are summed, smallest result first."""
+def merged(factors: Sequence[LogTable], sizes: Sequence[int], most: int) -> list[LogTable]:
+    """The same distribution from fewer tables: from one of at most so many cells, or as few as stay in the cache.
+
+    Tables are summed two at a time, the smallest sum first.
+    """
     groups = list(factors)
+    parents = {parent for factor in groups for parent in factor.parents}
+    most = most if prod((sizes[p] for p in parents), start=groups[0].logs.shape[-1]) <= most else _MERGED_CELLS
     while len(groups) > 1:
         cells = [
             (int(np.prod([float(sizes[p]) for p in {*a.parents, *b.parents}], initial=a.logs.shape[-1])), i, j)
@@ -40,7 +46,7 @@ def merged(factors: Sequence[LogTable], sizes: Sequence[int]) -> list[LogTable]:
             for i, a in enumerate(groups[:j])
         ]
         least, i, j = min(cells)
-        if least > _MERGED_CELLS:
+        if least > most:
             break
         groups[i] = _added(groups[i], groups.pop(j), sizes)
     return groups

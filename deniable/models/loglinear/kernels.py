@@ -18,6 +18,25 @@ from numpy.typing import NDArray
 
 from deniable.models.loglinear.factors import Logs
 from deniable.models.loglinear.stratified_sampling import TOGETHER, spread
+from deniable.models.loglinear.vectors import (
+    HALF,
+    LANES,
+    PAIR,
+    add_rows,
+    add_rows_of_four,
+    add_rows_of_two,
+    count_below,
+    eight,
+    if_at_most,
+    larger,
+    load,
+    looked_up,
+    minus,
+    plus,
+    share,
+    shifted,
+    store,
+)
 from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of
 
 STEPS = 4096
@@ -44,9 +63,10 @@ class LoglinearArrays(NamedTuple):
         parent_start: start of each group's parents in `parent` and `stride`, shape (groups + 1,).
         parent: positions of the parents.
         stride: stride of a parent's bucket in the table.
-        logs: the groups' tables.
-        ready: start of a position's running sums in `running` if precomputed; otherwise -1.
-        running: running sums of the weights.
+        logs: the groups' tables; rows are padded with their first entry, so that their largest remains.
+        ready: start of a position's rows in `ends` if precomputed; otherwise -1.
+        ends: last word of each bucket's share of 2^32, for each configuration; one number is before the first row, and
+            rows are padded, with 2^32 - 1.
         leading: 2^30 times 2^(-k / 4096).
         value_start: start of each position's values in `bucket`, shape (m,).
         bucket: bucket of each value.
@@ -55,6 +75,7 @@ class LoglinearArrays(NamedTuple):
         guide_stride: stride of the guide's bucket in `low` and `high`; 0 if there is none.
         low: sum of the weights of the bucket's values before each value, out of 2^30.
         high: the same, including the value's own weight.
+        upto: the same as `high`, row by row in the order of `member`.
         bucket_start: start of each position's buckets in `member_start`, shape (m,).
         member_start: start of each bucket's values in `member` and, for each position, the end of the last bucket's.
         member: the values, bucket by bucket.
@@ -69,7 +90,7 @@ class LoglinearArrays(NamedTuple):
     stride: NDArray[np.int64]
     logs: Logs
     ready: NDArray[np.int64]
-    running: NDArray[np.int32]
+    ends: NDArray[np.uint32]
     leading: NDArray[np.int32]
     value_start: NDArray[np.int64]
     bucket: NDArray[np.int32]
@@ -78,6 +99,7 @@ class LoglinearArrays(NamedTuple):
     guide_stride: NDArray[np.int64]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
+    upto: NDArray[np.int32]
     bucket_start: NDArray[np.int64]
     member_start: NDArray[np.int64]
     member: NDArray[np.int32]
@@ -120,14 +142,14 @@ def _bound(part, total):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def _member(high, members, start, member, last, width, place):
-    """Index in `members` of the value at a place in its bucket's share: the first whose running sum exceeds it.
+def _member(upto, start, member, last, width, place):
+    """Index in `member` of the value at a place in its bucket's share: the first whose running sum exceeds it.
 
     Running sums are non-decreasing from member to member, so the search is binary.
     """
     while member < last:
         middle = (member + last) >> 1
-        if (high[start + members[middle]] * width) >> 30 <= place:
+        if (upto[start + middle] * width) >> 30 <= place:
             member = middle + 1
         else:
             last = middle
@@ -135,33 +157,38 @@ def _member(high, members, start, member, last, width, place):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _bounds(parts, totals, some, bounds):
-    """`_bound`, vectorised over records.
+def _shares_of_words(befores, afters, totals, some, leasts, ends):
+    """First and last word of the shares between two running sums: `_bound` of each, vectorised over records.
 
     The floating-point quotient is within 1 of the integer quotient, which is below 2^33; the integer remainder
     corrects it.
     """
     for r in range(some):
-        total = totals[r]
-        wanted = (parts[r] << 32) + total - 1
-        whole = np.int64(np.float64(wanted) / np.float64(total))
+        total = np.int64(totals[r])
+        part = 1.0 / np.float64(total)
+        wanted = (np.int64(befores[r]) << 32) + total - 1
+        whole = np.int64(np.float64(wanted) * part)
         rest = wanted - whole * total
-        bounds[r] = whole + np.int64(rest >= total) - np.int64(rest < 0)
+        leasts[r] = whole + np.int64(rest >= total) - np.int64(rest < 0)
+        wanted = (np.int64(afters[r]) << 32) + total - 1
+        whole = np.int64(np.float64(wanted) * part)
+        rest = wanted - whole * total
+        ends[r] = whole + np.int64(rest >= total) - np.int64(rest < 0) - 1
 
 
 @numba.njit(nogil=True, cache=True)
-def _members(high, members, firsts, largest, starts, lows, ends, places, own, values):
+def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, values):
     """The value of each record within its bucket, as in `_member`, with the bisections that the largest bucket needs.
 
     Args:
-        high: running sums of the weights.
+        upto: running sums of the weights.
         members: the values, bucket by bucket.
         firsts: start of each bucket's values, and end of the last one's.
         largest: largest number of values of a bucket.
-        starts: start of the weights that each record's guide selects.
-        lows: start of each record's share of 2^32.
-        ends: end of that share.
-        places: the records' words.
+        starts: start of the weights that each record's guide selects, less the index of the position's first value.
+        leasts: first word of each record's share of 2^32.
+        ends: its last word.
+        words: the records' words.
         own: the records' buckets.
         values: filled with the values.
     """
@@ -169,13 +196,13 @@ def _members(high, members, firsts, largest, starts, lows, ends, places, own, va
         bucket = np.uint64(own[r])
         member = firsts[bucket]
         left = firsts[bucket + np.uint64(1)] - member
-        start, width, place = starts[r], ends[r] - lows[r], places[r] - lows[r]
+        start, width = starts[r], np.int64(ends[r]) - np.int64(leasts[r]) + 1
+        place = np.int64(words[r]) - np.int64(leasts[r])
         reach = largest
         while reach > 1:
             half = left >> 1
-            middle = members[np.uint64(member + max(half, 1) - 1)]
-            beyond = (high[np.uint64(start + middle)] * width) >> 30 <= place
-            member += half if beyond else 0
+            middle = np.uint64(start + member + max(half, 1) - 1)
+            member += half if (upto[middle] * width) >> 30 <= place else 0
             left -= half
             reach -= reach >> 1
         values[r] = members[np.uint64(member)]
@@ -192,88 +219,100 @@ def _rows(parent, stride, first, last, begin, buckets, done, rows):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def _sums_of_logs(logs, n, at, groups, some, sums):
-    """The sums of the groups' logarithms, vectorised over records, three groups at a time."""
-    for i in range(n):
-        own = sums[i]
-        if groups == 1:
-            first = at[0]
-            for r in range(some):
-                own[r] = logs[np.uint64(first[r] + i)]
-        elif groups == 2:
-            first, second = at[0], at[1]
-            for r in range(some):
-                own[r] = logs[np.uint64(first[r] + i)] + logs[np.uint64(second[r] + i)]
-        else:
-            first, second, third = at[0], at[1], at[2]
-            for r in range(some):
-                own[r] = logs[np.uint64(first[r] + i)] + logs[np.uint64(second[r] + i)] + logs[np.uint64(third[r] + i)]
-        for g in range(3, groups):
-            further = at[g]
-            for r in range(some):
-                own[r] += logs[np.uint64(further[r] + i)]
+def _sums_of_eight(logs, n, starts, r, stride, groups, sums, place):
+    """Fill the sums of the groups' logarithms of eight records, entry by entry; the largest sum of each record."""
+    if n <= PAIR:
+        best = add_rows_of_two(logs, 0, starts, r, stride, groups, sums, place)
+    elif n <= HALF:
+        best = add_rows_of_four(logs, 0, starts, r, stride, groups, sums, place)
+    else:
+        best = add_rows(logs, 0, starts, r, stride, groups, sums, place)
+        for i in range(LANES, n, LANES):
+            best = larger(best, add_rows(logs, i, starts, r, stride, groups, sums, place + i * LANES))
+    return best
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_some(logs, leading, shorter, n, at, groups, sums, words, drawn, totals):
-    """`_running_sums` and a draw, in loops over records that the compiler vectorises.
+def _draw_some(logs, leading, shorter, n, at, groups, some, words, sums, kept, drawn, totals, befores, afters):
+    """`_running_sums` and a draw, for eight records at a time.
 
-    The compiler vectorises only loops without indirect look-ups, so look-ups have separate loops.
+    All arrays of records have room for a multiple of eight.
+
+    Args:
+        logs: the groups' tables.
+        leading: 2^30 times 2^(-k / 4096).
+        shorter: number of bits by which weights are shorter.
+        n: number of buckets.
+        at: start of each record's row in each group's table, shape (groups or more, records).
+        groups: number of groups.
+        some: number of records.
+        words: the records' words.
+        sums: filled with the running sums, bucket by bucket for eight records at a time.
+        kept: distance of the sums of eight records from those of the next; 0 if they need not be kept.
+        drawn: filled with the buckets.
+        totals: filled with the sums of all weights.
+        befores: filled with the running sums before the buckets, unless it is empty.
+        afters: likewise with those after them.
     """
-    some = len(drawn)
-    _sums_of_logs(logs, n, at, groups, some, sums)
-    best, found, total = sums[0, :some].copy(), np.empty(some, np.int32), np.zeros(some, np.int32)
-    for i in range(1, n):
-        own = sums[i]
-        for r in range(some):
-            best[r] = max(best[r], own[r])
-    for i in range(n):
-        own = sums[i]
-        for r in range(some):
-            own[r] = best[r] - own[r]
-        for r in range(some):
-            found[r] = leading[own[r] & np.int64(_STEP_MASK)]
-        for r in range(some):
-            bits = (np.uint32(own[r]) >> np.uint32(_STEP_BITS)) + np.uint32(shorter)
-            total[r] += max(found[r] >> min(bits, np.uint32(31)), np.int32(1))
-            own[r] = total[r]
-    for r in range(some):
-        totals[r] = total[r]
-        total[r] = (words[r] * totals[r]) >> 32
-        drawn[r] = 0
-    for i in range(n):
-        own = sums[i]
-        for r in range(some):
-            drawn[r] += own[r] <= total[r]
+    for g in range(groups):
+        at[g, some:] = 0
+    starts, stride, place = at.reshape(-1), np.int64(at.shape[1]), np.int64(0)
+    none, one, shorter = eight(np.int32(0)), eight(np.int32(1)), np.int32(shorter)
+    bounded = len(befores) > 0
+    for r in range(0, some, LANES):
+        best, total = _sums_of_eight(logs, n, starts, r, stride, groups, sums, place), none
+        for i in range(place, place + n * LANES, LANES):
+            below = minus(best, load(sums, i))
+            total = plus(total, larger(shifted(looked_up(leading, below, _STEP_MASK), below, _STEP_BITS, shorter), one))
+            store(sums, i, total)
+        ticket = share(load(words, r), total)
+        x, before, after = none, none, total
+        if bounded:
+            for i in range(place + (n - 2) * LANES, place - 1, -LANES):
+                own = load(sums, i)
+                x = if_at_most(own, ticket, plus(x, one), x)
+                before = larger(before, if_at_most(own, ticket, own, none))
+                after = if_at_most(own, ticket, after, own)
+            store(befores, r, before)
+            store(afters, r, after)
+        else:
+            for i in range(place, place + (n - 1) * LANES, LANES):
+                x = if_at_most(load(sums, i), ticket, plus(x, one), x)
+        store(drawn, r, x)
+        store(totals, r, total)
+        place += kept
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw_some_ready(running, n, rows, words, drawn, totals):
-    """The same with precomputed running sums, given the start of each record's."""
+def _draw_some_ready(ends, n, rows, words, drawn):
+    """The same with precomputed shares, given the start of each record's."""
     some = len(drawn)
-    tickets = np.empty(some, np.int32)
-    for r in range(some):
-        totals[r] = running[np.uint64(rows[r] + n - 1)]
-    for r in range(some):
-        tickets[r] = (words[r] * totals[r]) >> 32
-        drawn[r] = 0
-    for i in range(n - 1):
+    if n > HALF:
         for r in range(some):
-            drawn[r] += running[np.uint64(rows[r] + i)] <= tickets[r]
+            below = 0
+            for i in range(0, n, LANES):
+                below += count_below(ends, rows[r] + i, words[r])
+            drawn[r] = below
+    else:
+        drawn[:] = 0
+        for i in range(n - 1):
+            for r in range(some):
+                drawn[r] += ends[np.uint64(rows[r] + i)] < words[r]
 
 
 @numba.njit(nogil=True, cache=True)
-def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
+def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Fill records from one word per value, as `_column` does; stratified if there are strata.
 
-    Words come record by record, positions in order; with strata, position by position. Records are filled in batches,
-    attribute by attribute, so that a position's arrays stay in the cache for the whole batch. The arrays are unpacked
-    from the tuple once; otherwise numba counts references to all of them for every value.
+    Words come record by record, positions in order; with strata, position by position. `columns` is the column of each
+    position. Records are filled in batches, attribute by attribute, so that a position's arrays stay in the cache for
+    the whole batch. The arrays are unpacked from the tuple once; otherwise numba counts references to all of them for
+    every value.
     """
     size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
     parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
-    ready, running, leading = net.ready, net.running, net.leading
-    within_start, guide, guide_stride, high = net.within_start, net.guide, net.guide_stride, net.high
+    ready, ends, leading = net.ready, net.ends, net.leading
+    within_start, guide, guide_stride, upto = net.within_start, net.guide, net.guide_stride, net.upto
     bucket_start, member_start, members = net.bucket_start, net.member_start, net.member
     room, parents_of, stratum_parent, stratum_stride = strata.room, strata.parent_start, strata.parent, strata.stride
     evenly = len(room) > 0
@@ -287,10 +326,10 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
     strata_of, moved = np.zeros(together, np.int32), np.zeros(together, np.uint32)
     own = np.zeros(_AT_A_TIME, np.int32)
     at = np.zeros((groups, _AT_A_TIME), np.int32)
-    sums = np.zeros((size.max(), _AT_A_TIME), np.int32)
-    of_record = np.zeros(_AT_A_TIME, np.int64)
-    totals, befores, afters, starts = of_record.copy(), of_record.copy(), of_record.copy(), of_record.copy()
-    values = np.zeros(_AT_A_TIME, np.int32)
+    sums = np.zeros((size.max() + LANES) * LANES, np.int32)
+    of_record = np.zeros(_AT_A_TIME, np.uint32)
+    leasts, lasts, starts = of_record.copy(), of_record.copy(), np.zeros(_AT_A_TIME, np.int64)
+    totals, befores, afters, values, none = own.copy(), own.copy(), own.copy(), own.copy(), own[:0]
     largest = np.zeros(m, np.int64)
     for position in range(m):
         for bucket in range(bucket_start[position], bucket_start[position] + size[position]):
@@ -302,7 +341,9 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
             group = group_start[position]
             others = group_start[position + 1] - group
             made = ready[position] >= 0
-            weights, by = within_start[position], guide_stride[position]
+            firsts = member_start[bucket_start[position] : bucket_start[position] + n + 1]
+            weights, by = within_start[position] - firsts[0], guide_stride[position]
+            several = largest[position] > 1
             if evenly:
                 _rows(
                     stratum_parent,
@@ -337,39 +378,60 @@ def sample(net, strata, words, records):  # noqa: C901, PLR0912, PLR0915 - one k
                 for r in range(some):
                     of_record[r] = moved[done + r] if evenly else words[(begun + r) * m + position]
                 if made:
-                    _draw_some_ready(running, n, at[0], of_record, own[:some], totals)
-                    for r in range(some):
-                        row, x = at[0, r], own[r]
-                        afters[r] = running[row + x]
-                        befores[r] = running[row + x - 1] if x > 0 else 0
+                    _draw_some_ready(ends, n, at[0], of_record, own[:some])
+                    if several:
+                        for r in range(some):
+                            row = np.uint64(at[0, r] + own[r])
+                            lasts[r] = ends[row]
+                            leasts[r] = ends[row - np.uint64(1)] + np.uint32(1)
                 else:
-                    _draw_some(logs, leading, shift[position], n, at, others, sums, of_record, own[:some], totals)
-                    for r in range(some):
-                        x = own[r]
-                        afters[r] = sums[x, r]
-                        befores[r] = sums[x - 1, r] if x > 0 else 0
+                    _draw_some(
+                        logs,
+                        leading,
+                        shift[position],
+                        n,
+                        at,
+                        others,
+                        some,
+                        of_record,
+                        sums,
+                        0,
+                        own,
+                        totals,
+                        befores if several else none,
+                        afters if several else none,
+                    )
+                    if several:
+                        _shares_of_words(befores, afters, totals, some, leasts, lasts)
                 drawn = buckets[position]
                 for r in range(some):
                     drawn[done + r] = own[r]
-                firsts = member_start[bucket_start[position] : bucket_start[position] + n + 1]
-                if largest[position] > 1:
+                if several:
                     guiding = buckets[guide[position]][done : done + some]
                     for r in range(some):
                         starts[r] = weights + by * guiding[r]
-                    _bounds(befores, totals, some, befores)
-                    _bounds(afters, totals, some, afters)
                     _members(
-                        high, members, firsts, largest[position], starts, befores, afters, of_record, own[:some], values
+                        upto,
+                        members,
+                        firsts,
+                        largest[position],
+                        starts,
+                        leasts,
+                        lasts,
+                        of_record,
+                        own[:some],
+                        values,
                     )
                 else:
                     for r in range(some):
                         values[r] = members[firsts[np.uint64(own[r])]]
+                column = columns[position]
                 for r in range(some):
-                    records[begun + done + r, position] = values[r]
+                    records[begun + done + r, column] = values[r]
 
 
 @numba.njit(nogil=True, cache=True)
-def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 - one kernel
+def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Draw the values of records at a position, and compute their probabilities.
 
     The arrays are unpacked from the tuple once, and loops are vectorised over records: see `sample`.
@@ -382,23 +444,25 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 
         words: the words.
         factors: filled with the values' probabilities, shape (n,), unless it is empty.
     """
-    parent, stride, running, members = net.parent, net.stride, net.running, net.member
+    parent, stride, ends, members = net.parent, net.stride, net.ends, net.member
     parent_start, value_start, member_start = net.parent_start, net.value_start, net.member_start
-    low, high = net.low, net.high
+    low, high, upto = net.low, net.high, net.upto
     size, ready = net.size[position], net.ready[position]
     group, last_group = net.group_start[position], net.group_start[position + 1]
     own_buckets = net.bucket_start[position]
+    own_places = member_start[own_buckets]
     some = len(at)
+    whole = (some + LANES - 1) // LANES * LANES
     values, bucket = records[position], net.bucket[value_start[position] :]
     buckets = np.empty((position + 1, some), np.int32)
     for p in range(parent_start[group], parent_start[last_group]):
         known, bucket_of, of_parent = records[parent[p]], net.bucket[value_start[parent[p]] :], buckets[parent[p]]
         for r in range(some):
             of_parent[r] = bucket_of[np.uint64(known[r])]
-    rows = np.empty((last_group - group, some), np.int32)
+    rows = np.empty((last_group - group, whole), np.int32)
     for g in range(len(rows)):
         begin = ready if ready >= 0 else net.table_start[group + g]
-        _rows(parent, stride, parent_start[group + g], parent_start[group + g + 1], begin, buckets, 0, rows[g])
+        _rows(parent, stride, parent_start[group + g], parent_start[group + g + 1], begin, buckets, 0, rows[g, :some])
     weights = np.full(some, net.within_start[position])
     if net.guide_stride[position] > 0:
         guide, by = net.guide[position], net.guide_stride[position]
@@ -406,15 +470,31 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 
         for r in range(some):
             weights[r] += by * bucket_of[np.uint64(known[r])]
 
-    word, drawn, totals = np.zeros(some, np.int64), buckets[position], np.empty(some, np.int64)
+    word, drawn, totals = np.zeros(whole, np.uint32), np.empty(whole, np.int32), np.empty(whole, np.int32)
     if len(words) > 0:
         for r in range(some):
             word[r] = words[np.uint64(max(at[r], 0))]
-    sums = np.empty((0 if ready >= 0 else size, some), np.int32)
+    kept = (size + LANES) * LANES
+    sums = np.empty(0 if ready >= 0 else kept * (whole // LANES), np.int32)
     if ready >= 0:
-        _draw_some_ready(running, size, rows[0], word, drawn, totals)
+        _draw_some_ready(ends, size, rows[0], word, drawn[:some])
     else:
-        _draw_some(net.logs, net.leading, net.shift[position], size, rows, len(rows), sums, word, drawn, totals)
+        _draw_some(
+            net.logs,
+            net.leading,
+            net.shift[position],
+            size,
+            rows,
+            len(rows),
+            some,
+            word,
+            sums,
+            kept,
+            drawn,
+            totals,
+            totals[:0],
+            totals[:0],
+        )
     scored = len(factors) > 0
     for r in range(some):
         x = drawn[r] if at[r] >= 0 else bucket[np.uint64(values[r])]
@@ -424,16 +504,16 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912 
         width = np.int64(0)
         if scored or member < end:
             if ready >= 0:
-                after = running[rows[0, r] + x]
-                before = running[rows[0, r] + x - 1] if x > 0 else np.int32(0)
+                row = np.uint64(rows[0, r] + x)
+                least = np.int64(np.uint32(ends[row - np.uint64(1)] + np.uint32(1)))
+                width = np.int64(ends[row]) - least + 1
             else:
-                after = sums[x, r]
-                before = sums[x - 1, r] if x > 0 else np.int32(0)
-            least = _bound(before, totals[r])
-            width = _bound(after, totals[r]) - least
+                place = r // LANES * kept + x * LANES + r % LANES
+                least = _bound(sums[place - LANES] if x > 0 else np.int32(0), totals[r])
+                width = _bound(sums[place], totals[r]) - least
         if at[r] >= 0:
-            place = word[r] - least
-            values[r] = members[_member(high, members, weights[r], member, end, width, place)]
+            place = np.int64(word[r]) - least
+            values[r] = members[_member(upto, weights[r] - own_places, member, end, width, place)]
         if scored:
             value = weights[r] + values[r]
             factors[r] = (((high[value] * width) >> 30) - ((low[value] * width) >> 30)) / 4294967296.0
@@ -518,16 +598,19 @@ def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - num
 
 
 @numba.njit(nogil=True, cache=True)
-def all_running_sums(net, position, table):
-    """The running sums of every configuration of a position with one group."""
-    size = net.size[position]
+def all_ends(net, position, table):
+    """The last word of each bucket's share, for every configuration of a position with one group, in padded rows."""
+    size, width = net.size[position], table.shape[1]
     group = net.group_start[position]
     first = net.parent_start[group]
     last = net.parent_start[group + 1]
-    buckets = np.zeros(len(net.size), np.int64)
-    for row in range(0, len(table), size):
-        rest = row
+    buckets, sums = np.zeros(len(net.size), np.int64), np.empty(size, np.int32)
+    for row in range(len(table)):
+        rest = row * width
         for p in range(first, last):
             buckets[net.parent[p]] = rest // net.stride[p]
             rest %= net.stride[p]
-        _running_sums(net, position, buckets, table[row : row + size])
+        _running_sums(net, position, buckets, sums)
+        table[row, :] = 0xFFFFFFFF
+        for x in range(size):
+            table[row, x] = _bound(sums[x], sums[size - 1]) - 1

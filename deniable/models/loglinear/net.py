@@ -16,9 +16,10 @@ from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.models.loglinear.factors import LogTable, merged
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
-from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_running_sums, sample
+from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_ends, sample
 from deniable.models.loglinear.matching import WHOLE, PairTable, matched, words_of_matching
 from deniable.models.loglinear.stratified_sampling import Strata, no_strata, strata
+from deniable.models.loglinear.vectors import row_width
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 FORMAT = "deniable/loglinear-net/3"
@@ -111,8 +112,9 @@ class LoglinearNet(SequentialModel):
     def arrays(self) -> LoglinearArrays:
         """The network as flat arrays, positions in its order."""
         place = places(self.order.tolist(), len(self.domain))
-        groups = [merged(self.factors[i], [self.size(j) for j in range(len(self.domain))]) for i in self.order]
-        flat = [group for those in groups for group in those]
+        every = [self.size(j) for j in range(len(self.domain))]
+        groups = [merged(self.factors[i], every, _READY_CELLS) for i in self.order]
+        flat = [_with_padded_rows(group) for those in groups for group in those]
         sizes = np.asarray([self.size(i) for i in self.order], np.int64)
         members = [np.argsort(self.buckets[i], kind="stable") for i in self.order]
         inside = [np.bincount(self.buckets[i]) for i in self.order]
@@ -132,9 +134,10 @@ class LoglinearNet(SequentialModel):
             stride=np.asarray(
                 [stride for group in flat for stride in strides_of(group.logs.shape)[:-1].tolist()], np.int64
             ),
-            logs=np.concatenate([group.logs.ravel() for group in flat]),
+            # Places beside the last records stand at the first row, which may be shorter than the one that is read.
+            logs=np.concatenate([*(group.logs.ravel() for group in flat), np.zeros(row_width(sizes.max()), np.int32)]),
             ready=np.full(len(sizes), -1, np.int64),
-            running=np.zeros(0, np.int32),
+            ends=np.zeros(0, np.uint32),
             leading=LEADING,
             value_start=starts([len(self.buckets[i]) for i in self.order]),
             bucket=np.concatenate([self.buckets[i] for i in self.order]).astype(np.int32),
@@ -146,23 +149,26 @@ class LoglinearNet(SequentialModel):
             ),
             low=np.concatenate(low).astype(np.int32),
             high=np.concatenate(high).astype(np.int32),
+            upto=np.concatenate(
+                [own.reshape(-1, len(each))[:, each].ravel() for own, each in zip(high, members, strict=True)]
+            ).astype(np.int32),
             bucket_start=starts([len(counts) + 1 for counts in inside]),
             member_start=np.concatenate(member_start).astype(np.int64),
             member=np.concatenate(members).astype(np.int32),
         )
-        ready, running, begun = arrays.ready.copy(), [np.zeros(0, np.int32)], 0
+        ready, ends, begun = arrays.ready.copy(), [np.full(1, 0xFFFFFFFF, np.uint32)], 1
         for position, those in enumerate(groups):
             if len(those) == 1 and those[0].logs.size <= _READY_CELLS:
-                table = np.empty(those[0].logs.size, np.int32)
-                all_running_sums(arrays, position, table)
+                table = np.empty((those[0].logs.size // sizes[position], row_width(sizes[position])), np.uint32)
+                all_ends(arrays, position, table)
                 ready[position] = begun
-                running.append(table)
+                ends.append(table.ravel())
                 begun += table.size
-        return arrays._replace(ready=ready, running=np.concatenate(running))
+        return arrays._replace(ready=ready, ends=np.concatenate(ends))
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
         """Fill records, positions in order, from one word per value."""
-        sample(self.arrays, no_strata(), words, records)
+        sample(self.arrays, no_strata(), words, np.arange(len(self.domain)), records)
 
     @cached_property
     def strata(self) -> Strata:
@@ -173,8 +179,8 @@ class LoglinearNet(SequentialModel):
     def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
         """Draw stratified records, which vary less than independent ones; see `SequentialModel`."""
         records = np.empty((len(words) // len(self.domain), len(self.domain)), np.uint16)
-        sample(self.arrays, self.strata, words, records)
-        return self.in_columns(records)
+        sample(self.arrays, self.strata, words, self.order, records)
+        return records
 
     def words_of_matching(self, records: int) -> int:
         """Number of words that `matched` takes for a number of records."""
@@ -251,3 +257,10 @@ def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64
     high = np.empty_like(within)
     high[:, order] = running - before[:, bucket[order]]
     return (high - within).ravel(), high.ravel()
+
+
+def _with_padded_rows(table: LogTable) -> LogTable:
+    """The table with rows padded by their first entry, which leaves their largest as it is."""
+    size = table.logs.shape[-1]
+    wide = [*range(size), *[0] * (row_width(size) - size)]
+    return LogTable(table.parents, table.logs[..., wide])
