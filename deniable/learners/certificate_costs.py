@@ -1,4 +1,4 @@
-"""What a certificate costs, and what it leaves to the learner: one derivation for planning and for verifying it.
+"""The cost of a certificate, and the budget left to the learner; used both to plan and to verify.
 
 The certificate is part of the step that makes the model. It takes a share s of the step's budget (epsilon, delta):
 
@@ -6,16 +6,16 @@ The certificate is part of the step that makes the model. It takes a share s of 
   number has discrete Laplace noise of scale 1 / (s epsilon). Basic composition gives epsilon.
 * Otherwise the learner is planned with (1 - s) epsilon at the same delta, and the number has discrete Gaussian noise of
   rho_c = s rho(epsilon, delta), where rho is the largest for which zCDP is known to imply the budget
-  (`composition.epsilon_to_zcdp`). In zCDP the sum is within the budget: epsilon is increasing and concave in rho, 0 at
-  0, so that epsilon((1 - s) rho) >= (1 - s) epsilon, and so rho((1 - s) epsilon) <= (1 - s) rho(epsilon). A learner
-  that is calibrated by a tighter accountant uses a little more than that rho; so does the sum, in proportion. The
-  guarantee that is stated is always composed from all events, and planning refuses a sum beyond the budget.
+  (`composition.epsilon_to_zcdp`). In zCDP the sum is within the budget: epsilon is increasing and concave in rho, and
+  0 at 0, so that epsilon((1 - s) rho) >= (1 - s) epsilon, and so rho((1 - s) epsilon) <= (1 - s) rho(epsilon). A
+  learner calibrated by a tighter accountant uses slightly more than that rho, and so does the sum, in proportion. The
+  stated guarantee is always composed from all events, and planning refuses a sum beyond the budget.
 
-Whether any pair remains without a measurement depends on choices, which are made later; the cost must be reserved
-before. So it is charged in any case, and the number is always drawn: where every pair was measured, over all of them.
-It would save nothing to draw none, because what was reserved was part of the noise's calibration.
+Whether any pair remains unmeasured depends on later choices, but the cost must be reserved before. It is therefore
+charged in any case, and the number is always drawn: over all pairs, if every pair was measured. Omitting it would save
+nothing, because the reserved amount entered the calibration of the noise.
 
-Drawing it does not belong here (certified): verification needs no compiled code.
+Drawing it does not belong here (certified), because verification needs no compiled code.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class CertificateCost:
-    """The budget of a step of which the certificate takes a part.
+    """The budget of a step, of which the certificate takes a share.
 
     Attributes:
         epsilon: epsilon of the step.
@@ -64,7 +64,7 @@ class CertificateCost:
 
     @property
     def left(self) -> Fraction:
-        """The epsilon that the learner is planned with."""
+        """The epsilon with which the learner is planned."""
         return (1 - self.share) * self.epsilon
 
     def noise(self, others: Sequence[MechanismEvent]) -> Noise:
@@ -87,10 +87,10 @@ class CertificateCost:
 
 
 def with_certificate(steps: Mapping[str, ExpectedStep]) -> dict[str, ExpectedStep]:
-    """The steps of a learner whose entry in the spec asks for a certificate, for verification.
+    """The steps of a learner whose spec entry requests a certificate, for verification.
 
     Args:
-        steps: the same steps without it.
+        steps: the same steps without the certificate.
     """
     return {name: _certified(step) if "measured" in step.makes else step for name, step in steps.items()}
 
@@ -111,7 +111,7 @@ def _planned(expected: ExpectedStep, spec: Document, domain: Domain, step: StepC
     planned = expected.plan(_without(spec), domain, replace(step, events=others), delta)
     noise = cost.noise(planned.events)
     right = cost.amount(noise)
-    # Logarithms on two machines may differ in the last digits, so the amount is the record's, if it is close.
+    # Logarithms on two machines may differ in the last digits, so the record's amount is used if it is close.
     amount = stated_amount(own, noise) if noise == "gaussian" and own else right
     events = (*planned.events, certificate_event(noise, amount))
 
@@ -124,7 +124,7 @@ def _planned(expected: ExpectedStep, spec: Document, domain: Domain, step: StepC
 
 
 def _checked(check: FileCheck, record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """A check of what the learner made, with the spec and the events that are its own."""
+    """A check of the learner's products, given the spec and events without the certificate."""
     steps = [
         {**step, "events": [event for event in step["events"] if event["query"] != CERTIFICATE]}
         for step in record["cost"]["steps"]
@@ -144,7 +144,7 @@ def _cost_in(spec: Document, delta: Delta) -> CertificateCost:
 
 
 def _without(spec: Document) -> dict[str, Any]:
-    """The spec by which the learner itself was planned."""
+    """The spec with which the learner itself was planned."""
     learner = {name: value for name, value in spec["learner"].items() if name != "certificate"}
     left = _cost_in(spec, lambda delta: delta).left
     return {**spec, "learner": {**learner, "parameters": {**learner["parameters"], "epsilon": str(left)}}}

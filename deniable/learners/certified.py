@@ -1,6 +1,6 @@
-"""The step that makes a model, with a certificate of the model's error: one more number, drawn when the model is fixed.
+"""Adds to the step that makes a model a certificate of its error: one more number, drawn once the model is fixed.
 
-What it means does not belong here (measurements.certificate), nor what it costs (certificate_costs).
+Its meaning (measurements.certificate) and its cost (certificate_costs) do not belong here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound="LearnerEntry")
 
 _BLOCK = 100_000
-"""Records of the population that are drawn at a time."""
+"""Number of records of the population drawn per batch."""
 _TWO = 2
 _ROUNDING = 1e-12
 
 
 def without_certificate(entry: E) -> E:
-    """The entry by which the learner itself is planned: its budget, less the certificate's share."""
+    """The entry with which the learner itself is planned: its budget without the certificate's share."""
     budget: Any = entry.parameters  # type: ignore[attr-defined] # of every learner that certifies
     left = _cost(entry, lambda delta: delta).left
     return entry.model_copy(update={"certificate": None, "parameters": budget.model_copy(update={"epsilon": left})})
 
 
 def certified(step: PlannedStep, entry: "LearnerEntry", domain: Domain, delta_of: PartDelta) -> PlannedStep:
-    """The step with its certificate; a step that makes no measurements is returned as it is.
+    """The step with its certificate; a step without measurements is returned unchanged.
 
     Args:
         step: the step of `without_certificate`, on the whole table.
@@ -60,7 +60,7 @@ def certified(step: PlannedStep, entry: "LearnerEntry", domain: Domain, delta_of
         delta_of: see PartDelta.
 
     Raises:
-        InvalidInput: there is no pair of attributes, or the sum is beyond the budget.
+        InvalidInput: there is no pair of attributes, or the sum exceeds the budget.
     """
     if MEASURED not in step.makes:
         return step
@@ -107,7 +107,7 @@ def _run(
 ) -> Made:
     made = run(counter, given, open_stream)
     measured = Measurements.from_document(domain.modelled, made.products[MEASURED.name])
-    # Everything up to here was released; what follows from it decides what is asked, and what it is compared with.
+    # Everything up to here was released, and determines the query and the counts with which it compares.
     workload, records = workload_of(measured), records_of(measured)
     counted: Sequence[Counts] = []
     model: tuple[Counts, ...] = ()
@@ -138,7 +138,7 @@ def noisy_error(
     domain: Domain,
     workload: Workload,
 ) -> int:
-    """The largest error of the model with noise, an integer.
+    """The largest error of the model plus noise, an integer.
 
     Args:
         tables: counts of the rows, confidential.
@@ -166,7 +166,7 @@ def _population(
     workload: Workload,
     open_stream: StreamOpener,
 ) -> list[Counts]:
-    """Counts of records that are drawn from the model, under its rules: exact tables would need its whole joint."""
+    """Counts of records drawn from the model under its rules; exact tables would need the full joint distribution."""
     net, tally = model_from_document(domain, document), SmallTables(partition, workload.pairs)
     columns = domain.subset(domain.modelled.names)
     stream = open_stream(mechanism="certificate_population", parameters={"records": POPULATION})

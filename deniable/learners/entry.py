@@ -13,39 +13,38 @@ _SHARES = Fraction(1, 1000), Fraction(1, 2)
 
 
 class CertificateBudget(Strict):
-    """What one number that bounds the error of the model costs (`deniable.learners.certificate_costs`).
+    """The cost of a number that bounds the error of the model (`deniable.learners.certificate_costs`).
 
     Attributes:
-        share: the part of the budget of the parameters that is spent on it: of rho with Gaussian noise, of epsilon with
-            Laplace noise.
+        share: its share of the parameters' budget: of rho with Gaussian noise, of epsilon with Laplace noise.
     """
 
     share: Annotated[Positive, AfterValidator(between(*_SHARES))] = Fraction(1, 100)
 
 
 class LearnerEntry(Strict):
-    """What is learnt and at what cost: the base class of each learner's entry.
+    """The learner and its budget: the base class of the learners' entries.
 
     Attributes:
         parts: the parts of the rows that the learner reads.
-        leaves: parts that a split may give rows to although the learner does not read them.
+        leaves: parts to which a split may assign rows although the learner does not read them.
         steps: the learner's steps, in order, each with a sentence that describes it.
-        holds_rules: whether its models keep the rules of a table exactly, as every network drawn in an order does.
-        certifies: whether it publishes noisy tables and a model, whose error a certificate can bound.
+        holds_rules: whether its models satisfy a table's rules exactly, as networks drawn along an order do.
+        certifies: whether it publishes noisy tables and a model whose error a certificate can bound.
         kind: the learner's name.
         certificate: the certificate of the model's error; none if left out.
     """
 
     holds_rules: ClassVar[bool] = True
     is_drawn_from_counts: ClassVar[bool] = False
-    """Whether there is no model and records are drawn from exact counts, every draw charged (its module `draws`)."""
+    """Whether records are drawn from exact counts without a model, with every draw charged (its module `draws`)."""
     reads_buckets: ClassVar[bool] = False
-    """Whether it sees attributes as coarsely as the buckets of the schema where others depend on them."""
+    """Whether parents are used at the resolution of the schema's buckets."""
     makes_buckets: ClassVar[bool] = False
-    """Whether it makes buckets of its own from noisy counts, whatever those of the schema are."""
+    """Whether it makes its own buckets from noisy counts, regardless of the schema's."""
 
     why_no_tested_seeds: ClassVar[str] = ""
-    """Why records cannot begin at confidential seeds that are tested, where they cannot, and what to choose instead."""
+    """If records cannot start from tested seeds, the reason and the alternative."""
 
     parts: ClassVar[tuple[str, ...]]
     leaves: ClassVar[tuple[str, ...]] = ()
@@ -54,7 +53,7 @@ class LearnerEntry(Strict):
     certifies: ClassVar[bool] = False
 
     kind: str
-    # Omitted from all written forms if the spec leaves it out.
+    # Omitted from all written forms if the spec omits it.
     certificate: CertificateBudget | None = Field(default=None, exclude_if=lambda certificate: certificate is None)
 
     @field_validator("certificate")
@@ -69,21 +68,21 @@ class LearnerEntry(Strict):
 
     @property
     def public_file(self) -> str | None:
-        """A file that anyone may read and that the learner counts, relative to the spec's folder; None if none."""
+        """A public file that the learner counts, relative to the spec's folder; None if there is none."""
         return None
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The parts that are read as this entry asks, among `parts`."""
+        """The parts, among `parts`, that are read with this entry."""
         return self.parts
 
 
 class StructureBudget(Strict):
-    """How the structure is learnt.
+    """The learning of the structure.
 
     Attributes:
-        epsilon: budget of the whole structure, for the records that it is learnt from.
-        delta: delta of the whole structure in the whole release; the delta for the records it is learnt from follows.
+        epsilon: budget of the whole structure, for the records from which it is learnt.
+        delta: delta of the structure in the whole release; its delta for the records from which it is learnt follows.
         epsilon_rows: the part of `epsilon` that is spent on the number of rows.
         max_cost: largest number of configurations of an attribute's parents, in buckets.
     """
@@ -103,11 +102,11 @@ class StructureBudget(Strict):
 
 
 class ParameterBudget(Strict):
-    """How the parameters are learnt.
+    """The learning of the parameters.
 
     Attributes:
-        epsilon: budget of the counts, for the records that are counted.
-        delta: delta of the counts in the whole release; the delta for the records that are counted follows.
+        epsilon: budget of the counts, for the counted records.
+        delta: delta of the counts in the whole release; their delta for the counted records follows.
         prior: total Dirichlet mass of one configuration; not used by every learner.
         estimate: the posterior's mean, its mode, or a draw from it; not used by every learner.
     """
@@ -119,10 +118,10 @@ class ParameterBudget(Strict):
 
 
 class CountingEntry(LearnerEntry):
-    """The base class of the entries of learners that use noisy counts.
+    """The base class of entries of learners that use noisy counts.
 
     Attributes:
-        noise: noise added to the counts; `auto` takes the kind with the smaller errors.
+        noise: noise added to the counts; `auto` selects the kind with smaller errors.
         parameters: the budget of the counts.
     """
 

@@ -1,4 +1,4 @@
-"""The learners, by their name in a spec. A new learner is a folder of its own and a line here.
+"""The learners, by their name in a spec. A new learner is a folder and a line here.
 
 Folders are imported on demand, so that verifying a release needs no learner's compiled code.
 """
@@ -40,15 +40,15 @@ LEARNERS: Final = (
 )
 
 ADDED_OR_REMOVED: Final = "one is the other with one record added or removed"
-"""Which tables are neighbouring, unless a learner's module `verification` has a NEIGHBOURING of its own."""
+"""The definition of neighbouring tables, unless a learner's module `verification` has its own NEIGHBOURING."""
 
 
 def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
-    """What each step must do, by its name and in order; empty for an unknown learner.
+    """The requirements on each step, by name and in order; empty for an unknown learner.
 
     Args:
-        asked: the learner's entry in a spec, as in the record; some learners read the data in a step or not, according
-            to it, and have a function `expected_steps` of it instead of EXPECTED_STEPS.
+        asked: the learner's entry in a spec, as in the record; learners whose steps depend on it have a function
+            `expected_steps` of it instead of EXPECTED_STEPS.
     """
     if asked["kind"] not in LEARNERS:
         return {}
@@ -61,7 +61,7 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
 
 
 def _of_modelled(expected: ExpectedStep, spec: Document, domain: Domain, step: "StepCost", delta: Delta) -> Planned:
-    """What a step must do on a table whose rules may determine some attributes, which are not modelled."""
+    """The requirements on a step for a table whose rules may determine some attributes, which are not modelled."""
     return expected.plan(spec, domain.modelled, step, delta)
 
 
@@ -78,11 +78,11 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
 
 
 def neighbouring(asked: Document) -> str:
-    """Which tables are neighbouring in the guarantee of a learner, in words.
+    """The definition of neighbouring tables in a learner's guarantee, in words.
 
     Args:
-        asked: the learner's entry in a spec; a learner for which it depends on that has a function `neighbouring` of it
-            in its module `verification`, which may return None for ADDED_OR_REMOVED.
+        asked: the learner's entry in a spec; if the definition depends on it, the learner's module `verification` has
+            a function `neighbouring` of it, which may return None for ADDED_OR_REMOVED.
     """
     if asked["kind"] not in LEARNERS:
         return ADDED_OR_REMOVED
@@ -93,7 +93,7 @@ def neighbouring(asked: Document) -> str:
 
 
 def entries() -> "Sequence[type[LearnerEntry]]":
-    """The classes of spec entries, one for each learner."""
+    """The classes of spec entries, one per learner."""
     return [entry_of(kind) for kind in LEARNERS]
 
 
@@ -109,7 +109,7 @@ def kinds_that_read(part: str) -> list[str]:
 
 
 def derived_from_public(entry: "LearnerEntry", domain: Domain, counter: "Counter", sha256: str) -> Mapping[str, Any]:
-    """What an entry must state of the public file that it names, as its steps then compare it with the file.
+    """The part of an entry that must be stated about its public file; its steps compare it with the file.
 
     Args:
         entry: the entry, of a learner that counts a public file.
@@ -136,14 +136,14 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
         delta_of: see PartDelta.
 
     Raises:
-        InvalidInput: the budget does not suffice, or the learner cannot hold the rules of the table.
+        InvalidInput: the budget does not suffice, or the learner cannot enforce the table's rules.
     """
     if domain.rules and not entry.holds_rules:
         raise InvalidInput(
             f"a learner of kind {entry.kind} must have a table without rules, which it cannot hold, got "
             f"{len(domain.rules)} rules; choose another learner, or take the rules out of the schema."
         )
-    # Imported on demand too: they know compiled networks.
+    # Imported on demand too, because they use compiled networks.
     certified = None if entry.certificate is None else import_module("deniable.learners.certified")
     whole = entry
     if certified is not None:
@@ -155,7 +155,7 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
         under_rules = import_module("deniable.learners.under_rules").under_rules
         steps = tuple(under_rules(step, domain) for step in steps)
     if certified is not None:
-        # The model is certified as records are drawn from it: under the rules.
+        # The model is certified as it is used for draws: under the rules.
         steps = tuple(certified.certified(step, whole, domain, delta_of) for step in steps)
     return steps
 
@@ -169,12 +169,13 @@ def draws_of(
         entry: the learner's entry.
         domain: the public domain.
         records: number of records of the release, fixed before data are read.
-        chunk: number of records of a chunk, which has a stream of its own; only the last chunk may be shorter.
-        read: probability with which a record is in the part that is counted. Only learners whose guarantee a split does
-            not improve, because its neighbours are not one record apart, need it: NEEDS_READ in their module `draws`.
+        chunk: number of records of a chunk, each of which has its own stream; only the last chunk may be shorter.
+        read: probability with which a record is in the counted part. It is needed only by learners whose guarantee a
+            split does not improve, because their neighbours do not differ by one record: NEEDS_READ in their module
+            `draws`.
 
     Raises:
-        InvalidInput: the budget does not suffice, or the entry requests what is impossible.
+        InvalidInput: the budget does not suffice, or the entry requests something impossible.
     """
     module = import_module(f"deniable.learners.{entry.kind}.draws")
     more = {"read": read} if getattr(module, "NEEDS_READ", False) else {}

@@ -1,9 +1,9 @@
-"""Any learner on a table with rules: it learns the attributes that are modelled, and its model is used under the rules.
+"""Adapts any learner to a table with rules: it learns the modelled attributes, and its model is used under the rules.
 
-Shares of values that are publicly known replace learnt ones in Bayesian networks, where an attribute has no parents.
+Publicly known shares of values replace learnt ones in Bayesian networks, for attributes without parents.
 
-Columns that others determine are left out when rows are counted, so no budget is spent on them. What rules are does not
-belong here (foundation.rules), nor how a network keeps them (models.constrained_net).
+Columns that others determine are not counted, so no budget is spent on them. Rules (foundation.rules) and their
+enforcement in networks (models.constrained_net) do not belong here.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class ModelledTally:
 
     @classmethod
     def empty(cls, empty: Callable[[], Tally], columns: tuple[int, ...]) -> "ModelledTally":
-        """An empty tally, given what makes an empty one of the modelled attributes."""
+        """Make an empty tally, given a factory for tallies of the modelled attributes."""
         return cls(empty(), columns)
 
     def add(self, codes: Codes) -> None:
@@ -53,11 +53,11 @@ class ModelledTally:
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """What was counted, to be stored by name."""
+        """The counts so far, as named arrays to be stored."""
         return self.tally.arrays
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from the stored arrays."""
         self.tally.restore(arrays)
 
 
@@ -79,12 +79,12 @@ class ModelledCounter:
         return counted.tally  # type: ignore[return-value] # it is what `empty` made
 
     def advance(self, amount: int) -> None:
-        """Report an amount of the work."""
+        """Report progress."""
         self.counter.advance(amount)
 
 
 def modelled_counter(domain: Domain, counter: Counter) -> ModelledCounter:
-    """A counter of the modelled attributes, given one of all."""
+    """A counter of the modelled attributes, given one of all attributes."""
     return ModelledCounter(counter, domain.subset(domain.modelled.names))
 
 
@@ -113,9 +113,9 @@ def _run(run: Run, domain: Domain, counter: Counter, given: Mapping[str, Any], o
 
 
 def with_public_shares(domain: Domain, document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document of a Bayesian network whose attributes without parents have their public shares, if any.
+    """The document of a Bayesian network in which attributes without parents have their public shares, if any.
 
-    Models of other kinds are returned as they are: their learners use public shares themselves.
+    Models of other kinds are returned unchanged: their learners use public shares themselves.
 
     Args:
         domain: the modelled attributes.

@@ -12,17 +12,17 @@ LARGEST_K = 10**6
 
 
 class SamplerEntry(Strict):
-    """How records are drawn: the base class of each sampler's entry.
+    """The method of drawing records: the base class of the samplers' entries.
 
     Attributes:
         parts: the parts of the rows that the sampler reads.
-        steps: the step that computes from the rows what records are drawn from, with a sentence that describes it.
+        steps: the step that computes the source of draws from the rows, with a sentence that describes it.
         tests: whether candidates are tested, so that some may not be released.
-        holds_rules: whether its records keep the rules of a table if the model's do.
-        draws_from_counts: whether records are drawn from exact counts, every draw charged.
+        holds_rules: whether its records satisfy the rules of a table if the model's do.
+        draws_from_counts: whether records are drawn from exact counts, with every draw charged.
         guarantee: the sampler's name.
-        records: the number of records wanted.
-        chunk_candidates: candidates that share one stream.
+        records: the requested number of records.
+        chunk_candidates: number of candidates per stream.
     """
 
     parts: ClassVar[tuple[str, ...]]
@@ -37,10 +37,10 @@ class SamplerEntry(Strict):
 
     @property
     def attempts(self) -> int:
-        """Number of candidates that are drawn."""
+        """Number of candidates to draw."""
         return self.records
 
     @property
     def fewest_seeds(self) -> int | None:
-        """Smallest number of seeds at which a candidate can be released; None if candidates are not tested."""
+        """Smallest number of seeds from which a candidate can be released; None if candidates are not tested."""
         return None

@@ -1,4 +1,4 @@
-"""The samplers, by their guarantee in a spec. A new sampler is a folder of its own and a line here.
+"""The samplers, by their guarantee in a spec. A new sampler is a folder and a line here.
 
 Folders are imported on demand, so that verifying a release needs no sampler's compiled code.
 """
@@ -25,7 +25,7 @@ SAMPLERS: Final = (
 
 
 def expected_steps(guarantee: str) -> Mapping[str, ExpectedStep]:
-    """What each step with a cost must do, by its name; empty for an unknown sampler."""
+    """The requirements on each step with a cost, by name; empty for an unknown sampler."""
     if guarantee not in SAMPLERS:
         return {}
     steps: Mapping[str, ExpectedStep] = import_module(f"deniable.samplers.{guarantee}.verification").EXPECTED_STEPS
@@ -41,7 +41,7 @@ def may_fall_short(guarantee: str) -> bool:
 
 
 def entries() -> "Sequence[type[SamplerEntry]]":
-    """The classes of spec entries, one for each sampler."""
+    """The classes of spec entries, one per sampler."""
     return [entry_of(guarantee) for guarantee in SAMPLERS]
 
 
@@ -59,7 +59,7 @@ def guarantees_that(*, from_counts: bool) -> list[str]:
 def sampler_of(
     entry: "SamplerEntry", domain: Domain, delta_of: "PartDelta", draws: "ChargedDraws | None" = None
 ) -> "Sampler":
-    """Plan how records are drawn, according to an entry of a spec.
+    """Plan the drawing of records according to a spec's entry.
 
     Args:
         entry: the entry.
@@ -69,7 +69,7 @@ def sampler_of(
 
     Raises:
         InvalidInput: the budget does not suffice.
-        Refused: the guarantee for one record that the spec states does not hold.
+        Refused: the guarantee for one record stated in the spec does not hold.
     """
     what = domain if draws is None else draws
     sampler: Sampler = import_module(f"deniable.samplers.{entry.guarantee}.sampler").sampler(entry, what, delta_of)

@@ -1,7 +1,7 @@
-"""Draws a number of each record's bin, where an attribute has too many numbers to be counted one by one.
+"""Draws a number within each record's bin, for attributes with too many numbers to be counted individually.
 
-Records are learnt and drawn by bins, and the numbers are drawn at the end, uniformly within each bin, by a stream of
-their own: that is post-processing, which costs nothing, whatever is known of the bins in public.
+Models are learnt and records drawn by bin; numbers are drawn at the end, uniformly within each bin, from a separate
+stream. This is post-processing of public bins, and costs nothing.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ class WithinBins:
         ]
 
     def numbers(self, codes: Codes, chunk: int) -> dict[int, NDArray[Any]]:
-        """The numbers of all attributes with bins, by column number.
+        """Draw the numbers of all attributes with bins, by column number.
 
         Args:
             codes: the records of a chunk, shape (records, m).

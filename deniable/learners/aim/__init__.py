@@ -1,10 +1,10 @@
-"""AIM: tables are chosen one by one, where the model is worst for the workload, and a graphical model is fitted.
+"""AIM: chooses tables one by one where the model is worst for the workload, and fits a graphical model.
 
-McKenna, Mullins, Sheldon, Miklau 2022, restored; README.md states its guarantee and what is different here.
+McKenna, Mullins, Sheldon, Miklau 2022; README.md states its guarantee and the differences from the paper.
 
-spec: its entry in a release spec. workload: the wanted tables. plan: the budget of all rounds, fixed in advance.
-candidates: those of a round. scores: how bad the model is at one, in integers. queries: the two private queries, and
-their account. rounds: the adaptive loop. engine: the own engine, and the bound on its work. mbi_engine: the library
-mbi. dependences: the model as a graph. steps: its step. measured: what its measurements must be. verification: what its
-step must do.
+spec: its entry in a release spec. workload: the target tables. plan: the budget of all rounds, fixed in advance.
+candidates: the candidates of a round. scores: the model's error on a candidate, in integers. queries: the two private
+queries, and their account. rounds: the adaptive loop. engine: our own engine, and the bound on its work. mbi_engine:
+the library mbi. dependences: the model as a graph. steps: its step. measured: the requirements on its measurements.
+verification: the requirements on its step.
 """

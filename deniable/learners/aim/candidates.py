@@ -1,8 +1,8 @@
-"""The candidates of a round: public, given which tables were measured and how much rho is left.
+"""The candidates of a round, a public function of the measured tables and the remaining rho.
 
-A model is a junction tree of the measured tables. A candidate would enlarge it, and the time to fit it; so the size
-that it may have grows with the rho that is used, and the largest size is reached at the end. A table that a clique
-holds already leaves the model as it is.
+A model is a junction tree of the measured tables. A candidate may enlarge it, and the time to fit it; the permitted
+size therefore grows with the rho used so far, and reaches its maximum at the end. A table within an existing clique
+does not change the size.
 
 Source: McKenna, Mullins, Sheldon, Miklau 2022, Algorithm 2, line 5.
 """
@@ -24,14 +24,14 @@ def size_limit(plan: RoundsPlan, left: Fraction, max_model: Fraction) -> int:
 
     Args:
         plan: the budget.
-        left: rho that is left.
+        left: the remaining rho.
         max_model: the size at the end, in megabytes.
     """
     return int((1 - left / plan.rho) * max_model * MEGABYTE)
 
 
 def countable(plan: RoundsPlan, max_model: Fraction) -> tuple[Attributes, ...]:
-    """The tables of which counts may be needed: one-way marginals, and candidates that a model may have room for."""
+    """The tables whose counts may be needed: one-way marginals, and candidates that may fit in a model."""
     sizes, most = plan.domain.cardinalities, size_limit(plan, Fraction(0), max_model)
     larger = [own for own in plan.workload.candidates if len(own) > 1]
     return (
@@ -43,12 +43,12 @@ def countable(plan: RoundsPlan, max_model: Fraction) -> tuple[Attributes, ...]:
 def candidates(
     plan: RoundsPlan, measured: Sequence[Attributes], left: Fraction, max_model: Fraction
 ) -> dict[Attributes, int]:
-    """The candidates of a round with their weights; there is always one, for one-way marginals are.
+    """The candidates of a round with their weights; never empty, because one-way marginals are candidates.
 
     Args:
         plan: the budget.
         measured: the tables that were measured.
-        left: rho that is left.
+        left: the remaining rho.
         max_model: largest size of a model's cliques, in megabytes.
     """
     sizes, limit = plan.domain.cardinalities, size_limit(plan, left, max_model)

@@ -1,4 +1,4 @@
-"""Which attributes depend on which in the model, and how strongly, for display; computed from the public model."""
+"""The dependences between attributes in the model, and their strength, for display; from the public model alone."""
 
 from math import fsum, log2
 

@@ -1,8 +1,8 @@
-"""Fitting a graphical model to the released tables, and the bound on the work that it may take.
+"""Fits a graphical model to the released tables, within a bound on work.
 
-Everything here is a function of released integers. The bound counts work and reads no clock: a clock would make the
-number of rounds depend on how long confidential counts take to process, and a replay would end elsewhere. An iteration
-is charged the cells of the model's cliques, at a rate at which a common processor gets through them.
+Everything here is a function of released integers. The bound counts work and uses no clock: with a clock, the number
+of rounds would depend on the time to process confidential counts, and a replay would stop elsewhere. An iteration is
+charged for the cells of the model's cliques, at the rate of a common processor.
 """
 
 from collections.abc import Sequence
@@ -21,21 +21,21 @@ from deniable.models.graphical.graphical_model import GraphicalModel
 from deniable.models.graphical.junction_tree import JunctionTree
 
 DRAFT_ITERATIONS = 100
-"""Most iterations after a round; each fit begins with the last model."""
+"""Largest number of iterations after a round; each fit starts from the last model."""
 FINAL_ITERATIONS = 1000
-"""Most iterations of the last fit."""
+"""Largest number of iterations of the last fit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """A noisy table as it was released.
+    """A released noisy table.
 
     Attributes:
         attributes: its attributes.
         sums: noisy counts.
         variance: variance of their noise.
         turn: its number among all queries, from 1.
-        reason: why it was measured.
+        reason: the reason for measuring it.
     """
 
     attributes: Attributes
@@ -53,7 +53,7 @@ class Engine(Protocol):
         """Whether the bound on work is reached."""
 
     def fitted(self, released: Sequence[Released], start: GraphicalModel | None) -> GraphicalModel:
-        """The model after a round, beginning with the last one."""
+        """The model after a round, starting from the last one."""
 
     def expected(self, model: GraphicalModel, attributes: Attributes) -> Cells:
         """The model's counts of a table."""
@@ -80,27 +80,27 @@ class Work:
         return self.done >= self.most
 
     def add(self, seconds: float) -> bool:
-        """Add work; whether more may follow."""
+        """Add work; return whether more is permitted."""
         self.done += seconds
         return not self.is_over
 
 
 CELLS_PER_SECOND = 5e6
-"""Cells of cliques that one core gets through in an iteration, in a second; see README.md for measurements."""
+"""Cells of cliques that one core processes per second in an iteration; see README.md for measurements."""
 CELLS_OF_A_TABLE = 1e3
-"""What handling a table takes, however small it is, in cells."""
+"""Overhead of a table of any size, in cells."""
 JOINED_PER_SECOND = 2e7
-"""Cells of a joint table of several cliques that one core gets through in a second."""
+"""Cells of a joint table of several cliques that one core processes per second."""
 
 
 @dataclass(eq=False)
 class OwnEngine:
-    """The engine of `deniable.models.graphical`: belief propagation and mirror descent in NumPy, the same everywhere.
+    """The engine of `deniable.models.graphical`: belief propagation and mirror descent, the same on all machines.
 
     Attributes:
         sizes: number of values of each attribute.
         work: the bound on work.
-        impossible: combinations of two attributes that rules forbid; those within a measured table are used.
+        impossible: combinations of two attributes that rules forbid; used if within a measured table.
     """
 
     sizes: tuple[int, ...]
@@ -117,7 +117,7 @@ class OwnEngine:
         return self._fitted(released, start, DRAFT_ITERATIONS)
 
     def finally_fitted(self, released: Sequence[Released], start: GraphicalModel) -> GraphicalModel:
-        """The model after all rounds; what it is when the bound is reached is a model too."""
+        """The model after all rounds; fitting may stop at any iteration."""
         return start if self.is_over else self._fitted(released, start, FINAL_ITERATIONS)
 
     def expected(self, model: GraphicalModel, attributes: Attributes) -> Cells:
@@ -140,13 +140,13 @@ class OwnEngine:
 
 
 def expected_counts(work: Work, model: GraphicalModel, attributes: Attributes) -> Cells:
-    """The model's counts of a table, which count as work."""
+    """The model's counts of a table; the computation counts as work."""
     work.add(joined_cells(model.tree, attributes) / JOINED_PER_SECOND)
     return model.marginal(attributes)
 
 
 def joined_cells(tree: JunctionTree, attributes: Attributes) -> float:
-    """About how many cells a table takes that joins some attributes of several cliques."""
+    """Approximate number of cells processed for a table that joins attributes of several cliques."""
     home = tree.home(attributes)
     if home is not None:
         return CELLS_OF_A_TABLE + prod(tree.shape(tree.cliques[home]))
@@ -156,14 +156,14 @@ def joined_cells(tree: JunctionTree, attributes: Attributes) -> float:
 
 
 def noisy_tables(released: Sequence[Released]) -> list[NoisyTable]:
-    """The tables as numbers, all releases of one table combined by their precision."""
+    """The tables in floating point, with all releases of one table combined by precision."""
     by_table: dict[Attributes, list[Released]] = {}
     for own in released:
         by_table.setdefault(own.attributes, []).append(own)
     found = []
     for attributes, releases in by_table.items():
         precision = sum(1 / own.variance for own in releases)
-        # Precisions are exact fractions: each share is rounded once, and sums have the order of the releases.
+        # Precisions are exact fractions: each weight is rounded once, and sums follow the order of the releases.
         shares = [float(1 / own.variance / precision) for own in releases]
         counts = np.zeros(releases[0].sums.shape)
         for share, own in zip(shares, releases, strict=True):

@@ -1,9 +1,9 @@
-"""Fitting by the library mbi (McKenna's Private-PGM), which the optional extra `pgm` installs.
+"""Fits with the library mbi (McKenna's Private-PGM), which the optional extra `pgm` installs.
 
-It gets released tables only, so that a fault in it can cost accuracy but no privacy. Models and counts leave it as
-NumPy arrays, and everything after that is the same as with the own engine. Its last digits depend on the processor: a
-replay on another machine may find another model. Numbers have 64 bits, for with 32 the fit stalls above 100,000
-records; nothing that it compiles is kept on disk.
+It receives only released tables, so that a fault in it can cost accuracy but not privacy. Models and counts are
+returned as NumPy arrays, and everything else is the same as with our own engine. Its last digits depend on the
+processor: a replay on another machine may find another model. Floats have 64 bits, because with 32 the fit stalls
+above 100,000 records; compiled code is not stored on disk.
 """
 
 from collections.abc import Sequence
@@ -30,16 +30,16 @@ from deniable.models.graphical.graphical_model import GraphicalModel
 from deniable.models.graphical.junction_tree import JunctionTree
 
 _BLOCK = 50
-"""The library makes this many iterations at a time."""
+"""Number of iterations per block in the library."""
 _COMPILING = 5.0
-"""Seconds of a common processor that compiling takes whenever there are other tables."""
+"""Seconds of a common processor to compile for a new set of tables."""
 
 
 def require_mbi() -> None:
     """Refuse to plan with a library that is not installed.
 
     Raises:
-        InvalidInput: it is not.
+        InvalidInput: it is not installed.
     """
     if find_spec("mbi") is None:
         raise InvalidInput(
@@ -71,7 +71,7 @@ class MbiEngine:
         return self._fitted(released, start, DRAFT_ITERATIONS)
 
     def finally_fitted(self, released: Sequence[Released], start: GraphicalModel) -> GraphicalModel:
-        """The model after all rounds; what it is when the bound is reached is a model too."""
+        """The model after all rounds; fitting may stop at any iteration."""
         return self._fitted(released, start, FINAL_ITERATIONS)
 
     def expected(self, model: GraphicalModel, attributes: Attributes) -> Cells:
@@ -98,7 +98,7 @@ class MbiEngine:
         return GraphicalModel(tree, tuple(self._table(tree, clique, total) for clique in tree.cliques), total)
 
     def _allowed(self, tree: JunctionTree, iterations: int) -> int:
-        """Number of iterations that the bound on work allows, in whole blocks; all of them are charged."""
+        """Number of iterations within the bound on work, in whole blocks; all of them are charged."""
         if self.is_over:
             return 0
         block = _BLOCK * tree.cells / CELLS_PER_SECOND
@@ -111,7 +111,7 @@ class MbiEngine:
         return blocks * _BLOCK
 
     def _table(self, tree: JunctionTree, clique: Attributes, total: float) -> Cells:
-        """Expected counts of a clique, its axes in ascending order of the attributes."""
+        """Expected counts of a clique, with axes in ascending order of the attributes."""
         shape = tree.shape(clique)
         held = set() if self._last is None else {int(name) for own in self._last.cliques for name in own}
         known = tuple(i for i in clique if i in held)
@@ -120,16 +120,16 @@ class MbiEngine:
         factor = self._last.project(tuple(map(str, known)))
         counts = np.asarray(factor.transpose(tuple(map(str, known))).datavector(flatten=False), np.float64)
         counts = np.maximum(counts, 0.0) * (total / counts.sum())
-        # What no table holds is spread evenly.
+        # Attributes in no table are uniform.
         wide = counts.reshape([self.sizes[i] if i in held else 1 for i in clique])
         return np.ascontiguousarray(np.broadcast_to(wide, shape) * (counts.size / np.prod(shape)))
 
 
 def _library() -> Any:
-    """The library, with numbers of 64 bits."""
+    """Import the library, set to 64-bit floats."""
     import jax  # noqa: PLC0415 - installed with an optional extra
 
-    # Before the library is imported, which warns otherwise.
+    # Set before the import, because the library warns otherwise.
     settings: Any = jax.config
     settings.update("jax_enable_x64", True)  # noqa: FBT003
     settings.update("jax_enable_compilation_cache", False)  # noqa: FBT003

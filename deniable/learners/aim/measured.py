@@ -1,9 +1,9 @@
-"""The published measurements: what is written, and what a verifier derives of them from the spec.
+"""The published measurements: their requirements, which a verifier derives from the spec.
 
-After the one-way marginals each round has one choice and one release. Their noise is that of the round before, or
-reduced, or all that was left; no clock and no count decides which. So the whole schedule can be checked, and which
-candidates each choice had, without the engine. Whether noise was rightly reduced depends on the models and is found by
-replay.
+After the one-way marginals each round has one choice and one release. Its noise is that of the previous round, or
+reduced noise, or uses all that was left; no clock and no confidential count decides. Hence the whole schedule, and the
+candidates of each choice, can be checked without the engine. Whether a reduction was right depends on the models, and
+is checked by replay.
 """
 
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ from deniable.measurements.document import FILE, Measurements
 from deniable.measurements.noisy_tables import NoiseLaw, Release
 
 PURPOSE = "table"
-"""What each choice is of."""
+"""The purpose of each choice."""
 _DIGITS = 1e-9
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a published document must follow.
+    """The schedule that a published document must follow.
 
     Attributes:
         plan: the budget.
@@ -38,7 +38,7 @@ class Schedule:
     is_bounded: bool
 
     def faults_of_form(self, measured: Measurements) -> Iterator[str]:
-        """Faults of tables that are no counts of values, or not of the workload."""
+        """Faults of tables that do not count values, or are not candidates of the workload."""
         sizes = measured.domain.cardinalities
         if any(
             len(own) != size or own.tolist() != list(range(size))
@@ -51,7 +51,7 @@ class Schedule:
                 yield f"{FILE}: the {measured.named(table)} must be counts of a candidate of the workload"
 
     def faults_of_account(self, measured: Measurements) -> Iterator[str]:
-        """Faults where a query is not the one that the schedule has next, or not with its noise."""
+        """Faults where a query is not the next one of the schedule, or has other noise."""
         releases = {
             release.turn: (table.attributes, release) for table in measured.tables for release in table.releases
         }
@@ -95,7 +95,7 @@ class Schedule:
             yield f"rho_unspent must be what tables and choices leave, {float(left):.6g}, got {stated:.6g}"
 
     def _amounts(self, before: Amounts | None, left: Fraction, release: Release) -> Amounts | None:
-        """The amounts of a round whose release has this noise; None if no round may have it."""
+        """The amounts of a round whose release has this noise; None if impossible."""
         wished = [self.plan.first] if before is None else [before, before.annealed()]
         found = (self.plan.next_amounts(each, left) for each in wished)
         fitting = (each for each in found if each is not None and release.noise == NoiseLaw("gaussian", each.variance))
@@ -103,7 +103,7 @@ class Schedule:
         return amounts if release.multiplier == 1 else None
 
     def faults_of_figures(self, measured: Measurements) -> Iterator[str]:
-        """Faults of the stated number of rounds, and of the rho that they spent."""
+        """Faults of the stated number of rounds, and of the rho spent."""
         spent = float(sum((table.cost for table in measured.tables), Fraction(0)) / 2)
         stated = measured.figures
         if set(stated) != {"rounds", "rho_of_tables", "rho_unspent"}:

@@ -1,10 +1,10 @@
 """The budget of all rounds, fixed before any record is read.
 
-Each one-way marginal is measured first. How many rounds follow, and with how much noise, depends on earlier answers:
-amounts are halved or doubled as the model improves. What is fixed is rho, the parameter of zero-concentrated
-differential privacy, for all choices and tables of the rounds together: before a query is made, its rho is subtracted,
-and no query is made without enough left (`deniable.privacy.loss.ConcentratedEvent` has the proof). So the plan reserves
-the whole rho, and the cost is that of the plan whatever happens.
+Each one-way marginal is measured first. The number of rounds and their noise depend on earlier answers: amounts are
+halved or doubled as the model improves. Fixed is the total rho, the parameter of zero-concentrated differential
+privacy, of all choices and tables of the rounds: the rho of a query is subtracted before it is made, and no query is
+made without enough left (`deniable.privacy.loss.ConcentratedEvent` has the proof). The plan reserves the whole rho,
+and the cost is that of the plan in any case.
 
 Source: McKenna, Mullins, Sheldon, Miklau 2022, Algorithms 1 to 3.
 """
@@ -21,9 +21,9 @@ from deniable.privacy.composition import epsilon_to_zcdp
 from deniable.privacy.loss import ConcentratedEvent, DiscreteGaussianEvent, Guarantee, MechanismEvent
 
 ROUNDS_PER_ATTRIBUTE = 16
-"""T / d: number of rounds per attribute if noise is never reduced."""
+"""T / d, the number of rounds per attribute if noise is never reduced."""
 MEASURING = Fraction(9, 10)
-"""alpha: the part of a round's rho that its table gets; its choice gets the rest."""
+"""alpha, the share of a round's rho for its table; the rest is for its choice."""
 PART = "parameters"
 _DIGITS = 6
 _DOUBLED, _QUARTERED = 2, 4
@@ -31,7 +31,7 @@ _DOUBLED, _QUARTERED = 2, 4
 
 @dataclass(frozen=True)
 class Amounts:
-    """How much noise the queries of a round have.
+    """The amounts of a round's queries.
 
     Attributes:
         epsilon: epsilon of its choice.
@@ -43,11 +43,11 @@ class Amounts:
 
     @property
     def rho(self) -> Fraction:
-        """The round's rho of zCDP."""
+        """The round's rho (zCDP)."""
         return rho_of_choice(self.epsilon) + rho_of_table(self.variance)
 
     def annealed(self) -> "Amounts":
-        """Twice the epsilon, and half the standard deviation: four times the rho."""
+        """The amounts with twice the epsilon and half the standard deviation, at four times the rho."""
         return Amounts(self.epsilon * _DOUBLED, self.variance / _QUARTERED)
 
 
@@ -57,7 +57,7 @@ def rho_of_choice(epsilon: Fraction) -> Fraction:
 
 
 def rho_of_table(variance: Fraction) -> Fraction:
-    """Rho of a table of which one record changes one count by 1 (Canonne, Kamath, Steinke 2020, Theorem 4)."""
+    """Rho of a table in which one record changes one count by 1 (Canonne, Kamath, Steinke 2020, Theorem 4)."""
     return 1 / (2 * variance)
 
 
@@ -67,10 +67,10 @@ class RoundsPlan:
 
     Attributes:
         domain: the public domain.
-        workload: the tables that the model is to be good at.
-        epsilon: epsilon of all queries together.
-        delta: delta of all queries together.
-        rho: rho of all queries together.
+        workload: the tables that the model should reproduce well.
+        epsilon: total epsilon of all queries.
+        delta: total delta of all queries.
+        rho: total rho of all queries.
     """
 
     domain: Domain
@@ -91,12 +91,12 @@ class RoundsPlan:
 
     @property
     def has_rounds(self) -> bool:
-        """Whether anything is chosen: with one attribute, or no workload, all of rho goes to the one-way marginals."""
+        """Whether there are choices: with one attribute, or no workload, all of rho is for the one-way marginals."""
         return len(self.counted) > 1 and bool(self.workload.tables)
 
     @property
     def rounds(self) -> int:
-        """T: the number of rounds if noise is never reduced."""
+        """T, the number of rounds if noise is never reduced."""
         return ROUNDS_PER_ATTRIBUTE * len(self.counted)
 
     @cached_property
@@ -113,27 +113,27 @@ class RoundsPlan:
 
     @property
     def rho_of_rounds(self) -> Fraction:
-        """Rho of all rounds together."""
+        """Total rho of all rounds."""
         return self.rho - len(self.counted) * rho_of_table(self.one_way_variance) if self.has_rounds else Fraction(0)
 
     def next_amounts(self, wished: Amounts, left: Fraction) -> Amounts | None:
-        """The amounts of a round: as wished, or all that is left if that is less than two such rounds.
+        """The amounts of a round: as requested, or all that is left if that does not suffice for two such rounds.
 
         Args:
             wished: the amounts after annealing.
-            left: rho that is left.
+            left: the remaining rho.
 
         Returns:
             The amounts; None if too little is left for any round.
         """
         if left >= 2 * wished.rho:
             return wished
-        # What rounding leaves of the last round would be a round of noise.
+        # The rest that rounding leaves in the last round would suffice only for noise.
         return _amounts(left) if left * self.rounds * _QUARTERED > self.rho else None
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """What is done to the data, as it is reserved and charged: an upper bound, whatever the answers are."""
+        """The events reserved and charged: an upper bound on the mechanisms applied, whatever the answers."""
         names = self.domain.names
         ones: list[MechanismEvent] = [
             DiscreteGaussianEvent(
@@ -164,17 +164,17 @@ def mean_noise(variance: Fraction) -> float:
 
 
 def _amounts(rho: Fraction) -> Amounts:
-    """The amounts of a round with at most this rho: alpha of it for the table, the rest for the choice."""
+    """The amounts of a round with at most this rho: a share alpha for the table, the rest for the choice."""
     choice = (1 - MEASURING) * rho
     epsilon = rounded(sqrt(8 * choice), -1)
-    # A root may have been rounded up to a number that six digits hold.
+    # A root may have been rounded up to a number that has six digits.
     if rho_of_choice(epsilon) > choice:
         epsilon *= 1 - Fraction(1, 10**_DIGITS)
     return Amounts(epsilon=epsilon, variance=rounded(1 / (2 * MEASURING * rho), 1))
 
 
 def rounded(value: float | Fraction, direction: int) -> Fraction:
-    """Round to six digits, up or down; machines whose roots differ in the last digit arrive at the same number."""
+    """Round to six digits, up or down, so that machines whose roots differ in the last digit agree."""
     unit = Fraction(10) ** (int(log10(value) // 1) + 1 - _DIGITS)
     whole = Fraction(value) / unit
     return (ceil(whole) if direction > 0 else int(whole)) * unit

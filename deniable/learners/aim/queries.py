@@ -1,7 +1,7 @@
-"""The two private queries between the rows and a model: a choice, and a noisy table; they keep the account.
+"""The two private queries between rows and model, a choice and a noisy table, with their account.
 
-All that the rounds may know about the data passes through them, as integers. The rho of a query is subtracted before
-anything is drawn, and a query for which too little is left is refused.
+All information about the data passes through them, as integers. The rho of a query is subtracted before anything is
+drawn, and a query without enough rho left is refused.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class PrivateQueries:
     Attributes:
         plan: the budget.
         open_stream: opens the streams of this step.
-        spent: rho that is spent.
+        spent: the rho spent so far.
     """
 
     plan: RoundsPlan
@@ -34,7 +34,7 @@ class PrivateQueries:
 
     @property
     def left(self) -> Fraction:
-        """Rho that is left."""
+        """The remaining rho."""
         return self.plan.rho - self.spent
 
     @property
@@ -43,7 +43,7 @@ class PrivateQueries:
         return self._turn
 
     def measure(self, attributes: Attributes, counts: Counts, variance: Fraction) -> Counts:
-        """Release a table with discrete Gaussian noise; one record changes one of its counts by 1.
+        """Release a table with discrete Gaussian noise; one record changes one count by 1.
 
         Args:
             attributes: its attributes.
@@ -65,7 +65,7 @@ class PrivateQueries:
         return noisy
 
     def choose(self, scores: Sequence[int], sensitivity: int, epsilon: Fraction) -> int:
-        """Release the number of a candidate, preferring high scores.
+        """Release the number of a candidate, favouring high scores.
 
         Args:
             scores: the candidates' scores.
@@ -84,7 +84,7 @@ class PrivateQueries:
             "domain": self.plan.domain.digest,
         }
         stream = self.open_stream(mechanism="choice", parameters=parameters)
-        # Scores are not monotone: epsilon of the general form, not of the one for scores that a record can only raise.
+        # Scores are not monotone: the general form applies, not the one for scores that a record can only increase.
         return choose(scores, sensitivity=sensitivity, epsilon=epsilon, stream=stream)
 
     def _pay(self, rho: Fraction) -> None:

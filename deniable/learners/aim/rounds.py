@@ -1,8 +1,7 @@
-"""The rounds: a table is chosen where the model is worst, it is measured, and the model is fitted again.
+"""The rounds: choose a table on which the model is worst, measure it, and refit the model.
 
 Only a tally of counts holds confidential values, and they leave this module only through the two private queries;
-everything else is computed from their answers: which candidates there are, how much noise a round has, and when the
-rounds end. How a model is fitted does not belong here.
+everything else (candidates, noise, and stopping) is computed from their answers. Fitting a model does not belong here.
 
 Source: McKenna, Mullins, Sheldon, Miklau 2022, Algorithms 1 to 3.
 """
@@ -25,7 +24,7 @@ from deniable.models.graphical.graphical_model import GraphicalModel
 
 @dataclass(frozen=True)
 class Chosen:
-    """One choice as it was released.
+    """A released choice.
 
     Attributes:
         turn: its number among all queries, from 1.
@@ -50,7 +49,7 @@ class Learnt:
         released: the noisy tables, in order.
         choices: the choices, in order.
         model: the model.
-        spent: rho that was spent.
+        spent: the rho spent.
         stopped: whether the bound on work ended the rounds, with rho left.
     """
 
@@ -81,7 +80,7 @@ def learn(
         max_model: largest size of a model's cliques, in megabytes.
         counts: exact counts of the tables that `candidates.countable` lists, confidential.
         queries: the private queries.
-        engine: fits models, and says when their work is to end.
+        engine: fits models, and reports when the bound on work is reached.
         told: called after each round.
     """
     released = [_measured(queries, (i,), counts[i,], plan.one_way_variance, "one-way") for i in plan.counted]

@@ -1,16 +1,16 @@
-"""How bad a model is at a candidate, in integers.
+"""The error of a model on a candidate, in integers.
 
-The score of a table r is w_r (|M_r(D) - M_r(p)|_1 - sqrt(2 / pi) sigma n_r): what a measurement would add beyond its
-noise. M_r(D) are exact counts, M_r(p) the model's expected counts. These are public; they are rounded to multiples of
-1 / UNIT before they meet the counts, so that everything is done in integers and no floating-point number enters
-between the counts and a choice.
+The score of a table r is w_r (|M_r(D) - M_r(p)|_1 - sqrt(2 / pi) sigma n_r), the gain of a measurement over its noise.
+M_r(D) are exact counts, and M_r(p) the model's expected counts. The latter are public, and rounded to multiples of 1 /
+UNIT before they are compared with the counts, so that there is no floating-point arithmetic between the counts and a
+choice.
 
-One record more or less changes one count by 1, so that UNIT times the distance changes by at most UNIT, and the score
-by at most UNIT w_r, whatever the model and the noise are: |sum |c - e| - sum |c' - e|| <= sum |c - c'| by the triangle
-inequality. It may rise or fall: a record added to a cell that the model overrates brings the distance down. So scores
-are not monotone, and a choice with epsilon needs Pr[r] proportional to exp(epsilon q_r / (2 s)) with s the sensitivity;
-the form with exp(epsilon q_r / s), for monotone scores, would cost up to 2 epsilon
-(tests/privacy/test_aim_choices_cost_what_they_are_charged.py has a table that it does).
+Adding or removing a record changes one count by 1, so UNIT times the distance changes by at most UNIT, and the score
+by at most UNIT w_r, whatever the model and the noise: |sum |c - e| - sum |c' - e|| <= sum |c - c'| by the triangle
+inequality. It may increase or decrease: a record added to a cell that the model overestimates reduces the distance.
+Scores are therefore not monotone, and a choice with epsilon needs Pr[r] proportional to exp(epsilon q_r / (2 s)) with
+s the sensitivity; the form with exp(epsilon q_r / s), for monotone scores, would cost up to 2 epsilon
+(tests/privacy/test_aim_choices_cost_what_they_are_charged.py has a table for which it does).
 
 Source: McKenna, Mullins, Sheldon, Miklau 2022, eq. 1 and Theorem 3.
 """
@@ -26,7 +26,7 @@ from deniable.learners.aim.plan import mean_noise
 from deniable.learners.aim.workload import Attributes
 
 UNIT = 64
-"""Expected counts are multiples of 1 / 64: large tables have many cells with a small expected count."""
+"""Expected counts are multiples of 1 / 64, because large tables have many cells with small expected counts."""
 
 
 def score(counts: Counts, expected: NDArray[np.float64], weight: int, variance: Fraction) -> int:

@@ -19,7 +19,7 @@ class WantedTable(Strict):
 
     Attributes:
         attributes: its attributes, by name.
-        weight: how important it is, relative to others.
+        weight: its importance relative to other tables.
     """
 
     attributes: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_ATTRIBUTES)]
@@ -38,16 +38,16 @@ class WantedTable(Strict):
 
 
 class Entry(CountingEntry):
-    """A graphical model fitted to noisy tables that were chosen one by one.
+    """A graphical model fitted to noisy tables chosen one by one.
 
     Attributes:
         noise: noise added to the tables.
-        workload: the tables that are to be good: all pairs, all triples, or listed ones with their weights.
-        max_model: largest size of the model's cliques, in megabytes of 8 bytes a cell.
-        engine: fits the model: the own engine, or the library mbi, which `make pgm` installs.
-        max_seconds: bound on the work of fitting, in seconds of a common processor; without it, rounds go on until the
-            budget is spent.
-        parameters: the budget of all tables and choices; prior and estimate are not used.
+        workload: the tables to reproduce well: all pairs, all triples, or listed tables with weights.
+        max_model: largest size of the model's cliques, in megabytes at 8 bytes per cell.
+        engine: fits the model: our own engine, or the library mbi, which `make pgm` installs.
+        max_seconds: bound on the work of fitting, in seconds of a common processor; without it, rounds continue until
+            the budget is spent.
+        parameters: the budget of all tables and choices; prior and estimate are unused.
     """
 
     certifies: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The step of this learner: noisy tables, chosen one by one, make a graphical model."""
+"""The step of this learner: a graphical model from noisy tables chosen one by one."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -29,13 +29,13 @@ from deniable.models.graphical.fitting import ImpossibleCells
 from deniable.models.graphical.junction_tree_net import JunctionTreeNet
 
 MOST_CELLS = 10**8
-"""Largest number of cells of all candidates' counts together: 800 megabytes."""
+"""Largest total number of cells of all candidates' counts: 800 megabytes."""
 PROGRESS = 100
 """Progress is reported in hundredths of rho."""
 _DECIMALS = 3
 
 _MOST_IMPOSSIBLE = 1 << 22
-"""Cells of the largest pair whose structural zeros are fitted; records keep all rules in any case."""
+"""Cells of the largest pair whose structural zeros are fitted; records satisfy all rules in any case."""
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
@@ -140,7 +140,7 @@ def _engine(entry: Entry, domain: Domain) -> Engine:
 
 
 def measurements(plan: RoundsPlan, learnt: Learnt, net: JunctionTreeNet) -> Measurements:
-    """Everything that was released, and the model's counts beside it."""
+    """The document of everything released, with the model's counts."""
     by_table = groupby(sorted(learnt.released, key=lambda own: (own.attributes, own.turn)), lambda own: own.attributes)
     tables = []
     for attributes, those in by_table:

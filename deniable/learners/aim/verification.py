@@ -1,4 +1,4 @@
-"""What the step of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from deniable.privacy.step_costs import StepCost
 
 
 def _plan(spec: Document, domain: Domain, delta: Fraction, events: Sequence[MechanismEvent]) -> RoundsPlan:
-    """The plan with the rho of some events; without any, that of the budget."""
+    """The plan with the rho of given events; without events, that of the budget."""
     learner = spec["learner"]
     epsilon, workload = Fraction(learner["parameters"]["epsilon"]), Workload.of(domain, learner["workload"])
     rho = sum((event.outputs * event.rho for event in events if event.rho is not None), Fraction(0))
@@ -48,7 +48,7 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
 
 
 def check_measured(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """Check that what was measured follows the schedule of the spec within the rho that was paid for."""
+    """Check that the measurements follow the spec's schedule within the charged rho."""
     spec = record["spec"]["document"]
 
     def schedule(measured: Measurements, events: Sequence[MechanismEvent]) -> Schedule:

@@ -1,7 +1,7 @@
-"""The workload, tables that the model is to be good at, and the candidates that follow from it.
+"""The workload (the tables that the model should reproduce well), and the candidates that follow from it.
 
-A candidate is any table whose attributes are among those of a table of the workload; its weight is how much of the
-workload it tells about.
+A candidate is any table whose attributes are among those of a table in the workload; its weight measures its overlap
+with the workload.
 
 Source: McKenna, Mullins, Sheldon, Miklau 2022, section 3 (workload-aware) and Algorithm 2 (the downward closure).
 """
@@ -20,9 +20,9 @@ Attributes = tuple[int, ...]
 """Column numbers of a table's attributes, in ascending order."""
 
 SIZES = {"pairs": 2, "triples": 3}
-"""Number of attributes of the tables of a workload that is named by it."""
+"""Number of attributes of the tables of a named workload."""
 MOST_ATTRIBUTES = 5
-"""Largest number of attributes of a table; a table has 2^k candidates."""
+"""Largest number of attributes k of a table, which has 2^k candidates."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Workload:
     """Tables with weights.
 
     Attributes:
-        tables: the attributes of each, by column number; attributes with one value are left out.
+        tables: the attributes of each, by column number, without attributes of one value.
         weights: the weight of each, above 0.
     """
 
@@ -60,7 +60,7 @@ class Workload:
     def candidates(self) -> dict[Attributes, int]:
         """All candidates, each with its weight w_r = sum over tables s of c_s |r and s|, as integers in one unit.
 
-        The unit is public: the least one in which all weights of tables are whole.
+        The unit is public: the smallest in which all weights of tables are integers.
         """
         unit = lcm(*(weight.denominator for weight in self.weights))
         whole = [(frozenset(own), int(weight * unit)) for own, weight in zip(self.tables, self.weights, strict=True)]

@@ -1,4 +1,4 @@
-"""Noisy entropies: the only view of a table that structure learning has.
+"""Noisy entropies, the only information about a table that structure learning receives.
 
 Symmetrical uncertainty, merit and graphs do not belong here.
 
@@ -35,11 +35,11 @@ MIN_ROWS = 2
 """Smallest number of rows to which noise is scaled."""
 
 BETA_SHARE = Fraction(1, 10)
-"""Share of delta that covers the event that the lower bound on the row count fails."""
+"""Share of delta for the event that the lower bound on the row count fails."""
 
 
 def canonical(domain: Domain, views: Query) -> Query:
-    """Reduce a query to what it depends on: identity buckets are full resolution, constants carry no entropy."""
+    """Normalize a query: identity buckets become values, and constants, which have no entropy, are removed."""
     reduced = []
     for attribute, coarse in views:
         description = domain.attributes[attribute]
@@ -53,7 +53,7 @@ def entropy_queries(domain: Domain) -> tuple[Query, ...]:
     """The distinct entropies that CFS needs.
 
     There are m of H(x_i), m of H(bkt x_i), m(m-1) of H(x_i, bkt x_j) and m(m-1)/2 of H(bkt x_i, bkt x_j), m(3m+1)/2 in
-    all. Entropies that are equal because of the public buckets are measured once.
+    total. Entropies that are equal because of the public buckets are measured once.
     """
     m = len(domain)
     wanted: list[Query] = [((i, coarse),) for coarse in (False, True) for i in range(m)]
@@ -80,8 +80,8 @@ def entropy_sensitivity(rows: int) -> float:
     """Largest change of an entropy, in bits, when one row is added to `rows` rows: H_b(1/(n+1)).
 
     Moving from n to n+1 rows moves the distribution to (n p + e)/(n+1) for a point mass e. The entropy changes most
-    when all of p sits in one cell and e in another, which is the binary entropy of 1/(n+1); it decreases in n, so that
-    a lower bound on n is safe. Bindschaedler, Shokri, Gunter 2017, eq. 9 is twice this and for replaced rows.
+    when all of p sits in one cell and e in another, which is the binary entropy of 1/(n+1); it decreases in n, so a
+    lower bound on n is safe. Eq. 9 of Bindschaedler, Shokri, Gunter 2017 is twice this, for replaced rows.
 
     Args:
         rows: number of rows of the smaller table, at least 1.
@@ -93,14 +93,14 @@ def entropy_sensitivity(rows: int) -> float:
 def grid_sensitivity(rows: int) -> int:
     """Sensitivity of an entropy in grid units.
 
-    Rounding moves each of the two values by at most half a unit; floating-point error is far smaller.
+    Rounding changes each of the two values by at most half a unit; floating-point error is far smaller.
     """
     return math.floor(entropy_sensitivity(rows) * GRID) + 2
 
 
 def count_table(counts: "PairCounts", query: Query) -> "Counts":
     """The joint counts of a query's views."""
-    # Compiled code, which may be absent where the cost of entropies is verified.
+    # Compiled code, which may be absent if only the cost of entropies is verified.
     from deniable.foundation.tables import bucketize  # noqa: PLC0415
 
     domain = counts.domain
@@ -114,7 +114,7 @@ def count_table(counts: "PairCounts", query: Query) -> "Counts":
 
 @dataclass(frozen=True)
 class NoisyEntropies:
-    """Noisy entropies in bits, each clamped to the range that the domain allows.
+    """Noisy entropies in bits, each clamped to its possible range over the domain.
 
     Attributes:
         domain: the table's domain.
@@ -141,11 +141,11 @@ def largest_entropy(domain: Domain, query: Query) -> float:
 
 @dataclass(frozen=True)
 class EntropyRecipe:
-    """The budget of all noisy entropies of a table together.
+    """The total budget of the noisy entropies of a table.
 
     Attributes:
-        epsilon: epsilon of the entropies and the row count together.
-        delta: delta of the entropies and the row count together.
+        epsilon: total epsilon of the entropies and the row count.
+        delta: total delta of the entropies and the row count.
         epsilon_rows: epsilon of the noisy row count, less than `epsilon`.
         noise: discrete Laplace (the paper's, on integers) or discrete Gaussian.
     """
@@ -183,7 +183,7 @@ def _noise_to_sensitivity(noise: Noise, outputs: int, epsilon: Fraction, delta: 
 
 @dataclass(frozen=True)
 class EntropyMechanism:
-    """A noisy row count, then all entropies with noise scaled to their sensitivity at that count.
+    """A noisy row count, followed by all entropies with noise scaled to their sensitivity at that count.
 
     Noise is added to the row count n first; n_low = noisy n - ln(1 / beta) / epsilon_rows is at most n except with
     probability beta, which is added to delta. The sensitivity decreases in n, so that at n_low is at least that at n.
@@ -246,7 +246,7 @@ class EntropyMechanism:
             open_stream: opens the streams of this step.
 
         Raises:
-            Refused: the noisy row count is too small to scale noise to.
+            Refused: the noisy row count is too small for scaling the noise.
         """
         from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415 - compiled code, as above
 

@@ -39,7 +39,7 @@ def posterior_mean(counts: Counts, prior: float) -> Probabilities:
         prior: Dirichlet parameter of each value, positive.
 
     Returns:
-        Probabilities, same shape, rows adding up to 1.
+        Probabilities of the same shape, with row sums of 1.
     """
     alpha = counts + prior
     return np.asarray(alpha / alpha.sum(axis=1, keepdims=True))
@@ -49,7 +49,7 @@ def posterior_mode(counts: Counts, prior: float) -> Probabilities:
     """Mode of the Dirichlet posterior of each configuration (eq. 12).
 
     If a parameter is below 1, the density is unbounded as that value's probability tends to 0, and the mode lies on
-    that face of the simplex: the value gets probability 0. If no parameter exceeds 1, the mode is not unique and the
+    that face of the simplex: the value has probability 0. If no parameter exceeds 1, the mode is not unique and the
     mean is used.
 
     Args:
@@ -57,7 +57,7 @@ def posterior_mode(counts: Counts, prior: float) -> Probabilities:
         prior: Dirichlet parameter of each value, positive.
 
     Returns:
-        Probabilities, same shape, rows adding up to 1.
+        Probabilities of the same shape, with row sums of 1.
     """
     above = np.maximum(counts + prior - 1, 0)
     total = above.sum(axis=1, keepdims=True)
@@ -76,12 +76,12 @@ def posterior_sample(counts: Counts, prior: float, words: NDArray[np.uint32]) ->
         words: fresh uniform words, two for each cell, shape (2 * counts.size,).
 
     Returns:
-        Probabilities, same shape, rows adding up to 1.
+        Probabilities of the same shape, with row sums of 1.
     """
     alpha = counts + prior
     high, low = words.reshape(2, *counts.shape).astype(np.float64)
     uniform = (high + (low + 0.5) / UNIT) / UNIT
-    # Slow to import, and not needed where nothing is drawn.
+    # Slow to import, and needed only for draws.
     from scipy.special import gammaincinv, gammaln  # noqa: PLC0415
 
     quantile = gammaincinv(alpha, uniform)
@@ -97,10 +97,10 @@ def integer_weights(probabilities: Probabilities) -> Weights:
     """Round each row to integers that sum to 2^32, by largest remainder; a positive probability becomes at least 1.
 
     Args:
-        probabilities: shape (configurations, values), rows adding up to 1.
+        probabilities: shape (configurations, values), with row sums of 1.
 
     Returns:
-        Weights, same shape.
+        Weights of the same shape.
     """
     exact = probabilities * UNIT
     weights = np.floor(exact).astype(np.int64)
@@ -109,7 +109,7 @@ def integer_weights(probabilities: Probabilities) -> Weights:
     weights[raised] = 1
     remainder[raised] = 0
     missing = UNIT - weights.sum(axis=1)
-    # The correction is a few units at most: the remainders of a row sum to less than its length.
+    # The correction is at most a few units: the remainders of a row sum to less than its length.
     rank = np.argsort(np.argsort(-remainder, axis=1, kind="stable"), axis=1, kind="stable")
     weights += (rank < np.maximum(missing, 0)[:, None]) & (probabilities > 0)
     largest = weights.argmax(axis=1)
@@ -120,13 +120,13 @@ def integer_weights(probabilities: Probabilities) -> Weights:
 
 @dataclass(frozen=True)
 class ParameterRecipe:
-    """The budget of the parameters, and how probabilities are estimated from noisy counts.
+    """The budget of the parameters, and the estimation of probabilities from noisy counts.
 
     Attributes:
-        epsilon: epsilon of all tables together.
-        delta: delta of all tables together.
+        epsilon: total epsilon of all tables.
+        delta: total delta of all tables.
         noise: discrete Laplace (the paper's, on integers) or discrete Gaussian.
-        prior: total Dirichlet mass of a configuration, spread evenly over the values.
+        prior: total Dirichlet mass of a configuration, divided equally among the values.
         estimate: posterior mean, posterior mode (`map`), or one keyed draw from the posterior of each configuration
             (`sample`).
     """
@@ -156,7 +156,7 @@ class ParameterRecipe:
 
 @dataclass(frozen=True)
 class ParameterMechanism:
-    """Counts of each attribute by its parents' buckets, with independent noise in every cell, empty ones included.
+    """Counts of each attribute by its parents' buckets, with independent noise in every cell, including empty ones.
 
     Attributes:
         recipe: the budget and the estimate.

@@ -11,8 +11,8 @@ class Entry(CountingEntry):
 
     Attributes:
         noise: noise added to entropies and counts.
-        structure: how the graph is learnt.
-        parameters: how the probabilities are learnt.
+        structure: the learning of the graph.
+        parameters: the learning of the probabilities.
     """
 
     reads_buckets: ClassVar[bool] = True

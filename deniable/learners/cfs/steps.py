@@ -67,7 +67,7 @@ def _learn_structure(
 
 
 def parameter_step(recipe: ParameterRecipe, domain: Domain) -> PlannedStep:
-    """Plan noisy counts of each attribute by its parents in the graph learnt before."""
+    """Plan noisy counts of each attribute by its parents in the learnt graph."""
     mechanism = recipe.calibrate(domain)
     decides = {"noise": recipe.noise, "prior": recipe.prior, "estimate": recipe.estimate}
     return PlannedStep(

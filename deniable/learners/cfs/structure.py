@@ -26,7 +26,7 @@ MAX_ORDERS = 32
 
 
 def symmetrical_uncertainty(first: float, second: float, joint: float) -> float:
-    """SU = 2 - 2 H(X,Y) / (H(X) + H(Y)), clamped to [0, 1]; 0 where the denominator is not positive (eq. 5)."""
+    """SU = 2 - 2 H(X,Y) / (H(X) + H(Y)), clamped to [0, 1]; 0 if the denominator is not positive (eq. 5)."""
     total = first + second
     return min(1.0, max(0.0, 2 - 2 * joint / total)) if total > 0 else 0.0
 
@@ -36,7 +36,7 @@ def merit(to_child: NDArray[np.float64], among: Similarities) -> float:
 
     Args:
         to_child: correlation of the child with each parent, shape (p,).
-        among: correlations of the parents with each other, shape (p, p); the diagonal is not read.
+        among: correlations of the parents with each other, shape (p, p); the diagonal is unused.
 
     Returns:
         sum of `to_child` / sqrt(p + sum of `among` over ordered pairs); 0 for the empty set.
@@ -50,7 +50,7 @@ def merit(to_child: NDArray[np.float64], among: Similarities) -> float:
 def greedy_graph(
     domain: Domain, to_child: Similarities, among: Similarities, max_cost: int, order: tuple[int, ...]
 ) -> tuple[Parents, float]:
-    """Give each attribute in turn the parents that raise its merit most, while the graph stays acyclic.
+    """Greedily give each attribute in turn the parents that increase its merit most, keeping the graph acyclic.
 
     Args:
         domain: the table's domain, m attributes.
@@ -115,7 +115,7 @@ def similarities(entropies: NoisyEntropies) -> tuple[Similarities, Similarities]
 
 
 def learn_graph(entropies: NoisyEntropies, max_cost: int) -> Graph:
-    """The acyclic graph with the largest total merit among those the greedy search finds over public attribute orders.
+    """The acyclic graph with the largest total merit found by greedy search over public attribute orders.
 
     Args:
         entropies: noisy entropies.
@@ -134,7 +134,7 @@ def learn_graph(entropies: NoisyEntropies, max_cost: int) -> Graph:
 
 @dataclass(frozen=True)
 class StructureRecipe:
-    """The budget of a graph, and how many configurations its parents may have.
+    """The budget of a graph, and the largest number of parent configurations.
 
     Attributes:
         epsilon: epsilon of the whole structure, including the row count.
@@ -165,7 +165,7 @@ class StructureMechanism:
     """Noisy entropies, and the graph that follows from them.
 
     Attributes:
-        entropies: the mechanism that sees the counts.
+        entropies: the mechanism that reads the counts.
         max_cost: largest number of parent configurations of an attribute.
     """
 

@@ -1,4 +1,4 @@
-"""What the steps of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's steps, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -27,13 +27,14 @@ def planned_structure(spec: Document, domain: Domain, step: StepCost, delta_of: 
     recipe = EntropyRecipe(
         Fraction(asked["epsilon"]), delta_of(Fraction(asked["delta"])), Fraction(asked["epsilon_rows"]), noise
     )
-    # The number of rows is the first event, and has Laplace noise too.
+    # The number of rows is the first event, and also has Laplace noise.
     ratio = stated_amount(step.events[1:], noise)
     mechanism = EntropyMechanism(recipe, domain, entropy_queries(domain), ratio)
     epsilon, delta = recipe.epsilon - recipe.epsilon_rows, recipe.delta * (1 - BETA_SHARE)
 
     def claim(guarantee: Guarantee | None) -> Iterator[str]:
-        # Gaussian noise is scaled to a sensitivity known later: the budget is claimed, not the cost on the finest grid.
+        # Gaussian noise is scaled to a sensitivity that becomes known later: the budget is claimed, not the cost on the
+        # finest grid.
         whole = recipe.epsilon if noise == "gaussian" else None
         return faults_of_claim(guarantee, mechanism.events, recipe.delta, whole)
 
@@ -41,7 +42,7 @@ def planned_structure(spec: Document, domain: Domain, step: StepCost, delta_of: 
 
 
 def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
-    """Noisy counts of every attribute given its parents; the events do not depend on which parents."""
+    """Noisy counts of every attribute given its parents; the events do not depend on the parents."""
     learner = spec["learner"]
     epsilon, delta = Fraction(learner["parameters"]["epsilon"]), delta_of(Fraction(learner["parameters"]["delta"]))
     events = count_events(noised_tables(domain), learner["noise"], stated_amount(step.events, learner["noise"]))

@@ -1,4 +1,4 @@
-"""What is counted for the draws of this learner, and the draws; see `deniable.mechanisms.ChargedDraws`."""
+"""The counts and the draws of this learner; see `deniable.mechanisms.ChargedDraws`."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -46,7 +46,7 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
 
 
 def _priors(domain: Domain, diversity: float, sensitive: tuple[str, ...], tables: Arrays) -> Arrays:
-    """The prior weight of each row of each attribute; none for attributes that are not sensitive."""
+    """The prior weight of each row of each attribute; 0 for attributes that are not sensitive."""
     return [
         diverse_priors(table, diversity) if name in sensitive and table.shape[1] > 1 else np.zeros(len(table), np.int64)
         for name, table in zip(domain.names, tables, strict=True)

@@ -1,4 +1,4 @@
-"""The charge of draws whose chance depends on the data; needs no compiled code."""
+"""The charge of draws whose randomness depends on the data; needs no compiled code."""
 
 from fractions import Fraction
 from typing import Final
@@ -14,4 +14,4 @@ EVENTS: Final[tuple[MechanismEvent, ...]] = (
         delta_per_output=Fraction(1),
     ),
 )
-"""All draws together: nothing is guaranteed, which is delta = 1."""
+"""All draws: nothing is guaranteed, that is, delta = 1."""

@@ -15,9 +15,9 @@ class Entry(KeyedEntry):
 
     Attributes:
         diversity: l, the smallest exponential of the entropy of a draw.
-        sensitive: the attributes whose draws must be diverse; all by default. The others are drawn from their counts
-            as they are.
-        accept_no_differential_privacy: must be true: how random a draw is depends on the confidential records.
+        sensitive: the attributes whose draws must be diverse; all by default. The others are drawn from their
+            unmodified counts.
+        accept_no_differential_privacy: must be true, because the randomness of a draw depends on confidential records.
     """
 
     reads_buckets: ClassVar[bool] = True

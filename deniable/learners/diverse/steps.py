@@ -1,4 +1,4 @@
-"""The steps of this learner: keys of the urns are listed, and no record is read."""
+"""The step of this learner: it lists the urns' keys, and reads no record."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the step and the draws of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step and draws, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -17,7 +17,7 @@ def expected_draws(_: Document, __: Domain) -> tuple[MechanismEvent, ...]:
 
 
 def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """Whether the urns have the keys and seeds of the spec."""
+    """Check that the urns have the keys and seeds of the spec."""
     asked = record["spec"]["document"]["learner"]
 
     def faults() -> Iterator[str]:

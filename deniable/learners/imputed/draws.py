@@ -1,4 +1,4 @@
-"""What is fitted for the draws of this learner, and the draws; see `deniable.mechanisms.ChargedDraws`."""
+"""The fits and the draws of this learner; see `deniable.mechanisms.ChargedDraws`."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,10 +1,10 @@
 """The prior weights of imputed values, and the cost of a record; needs no compiled code.
 
 Theorem. If a value j is drawn with probability (p_j + alpha) / (1 + C alpha), where p is any vector of probabilities
-that is computed from the table, the draw costs ln(1 + 1 / alpha), for any two tables.
+computed from the table, the draw costs ln(1 + 1 / alpha), for any two tables.
 
-Proof. p_j is in [0, 1], so that the probabilities under two tables are in the ratio (p_j + alpha) / (q_j + alpha) <=
-(1 + alpha) / alpha. Here p_j are integers that sum to 2^32, and alpha 2^32 is an integer.
+Proof. p_j is in [0, 1], so the probabilities under two tables have a ratio of (p_j + alpha) / (q_j + alpha) <= (1 +
+alpha) / alpha. Here p_j are integers that sum to 2^32, and alpha 2^32 is an integer.
 
 Source: Park, Ghosh, Shankar 2013, section 6.1.
 """
@@ -28,7 +28,7 @@ def imputation_plan(domain: Domain, records: int, epsilon: Fraction) -> DrawsPla
 
 
 def prior_weight(prior: int) -> int:
-    """The weight that is added to each of the integer weights, from alpha in units of 1 / b."""
+    """The weight added to each of the integer weights, from alpha in units of 1 / b."""
     return prior * (ONE // UNIT)
 
 
@@ -36,7 +36,7 @@ def require_mass(domain: Domain, plan: DrawsPlan) -> None:
     """Refuse weights whose sum does not fit into 64 bits.
 
     Raises:
-        InvalidInput: it does not.
+        InvalidInput: the sum does not fit.
     """
     sizes = zip(plan.priors, domain.cardinalities, strict=True)
     if max(prior_weight(prior) * size for prior, size in sizes) + ONE > _LARGEST_MASS:

@@ -1,7 +1,7 @@
 """Multinomial logistic regression of one attribute on all others, with an elastic net, by accelerated proximal steps.
 
-The result enters draws only through probabilities that may be any: no privacy argument rests on the fit, on its
-convergence, or on how the penalty was chosen.
+The result affects draws only through probabilities, which may be arbitrary: no privacy argument relies on the fit, its
+convergence, or the choice of the penalty.
 
 Source: Park, Ghosh, Shankar 2013, section 6.1 (an elastic net with mixing 1/2, penalty by 5-fold cross-validation);
 Beck, Teboulle 2009 (accelerated proximal gradient).
@@ -25,7 +25,7 @@ MIXING = 0.5
 PENALTIES = (1e-2, 1e-3, 1e-4)
 FOLDS = 5
 FIXED_POINT = 1 << 16
-"""Coefficients are kept as integers, in units of 2^-16."""
+"""Coefficients are stored as integers, in units of 2^-16."""
 
 _STEPS = 60
 _MOST_ROWS_OF_FOLDS = 4_000
@@ -34,11 +34,11 @@ _LARGEST_COEFFICIENT = 60.0
 
 @dataclass(frozen=True)
 class Features:
-    """The other attributes as indicators of their values, with a constant in front.
+    """The other attributes as indicators of their values, preceded by a constant.
 
     Attributes:
         domain: the public domain.
-        attribute: the attribute that is explained.
+        attribute: the outcome.
     """
 
     domain: Domain
@@ -46,16 +46,16 @@ class Features:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The explaining attributes."""
+        """The predictors."""
         return tuple(j for j in range(len(self.domain)) if j != self.attribute)
 
     @property
     def places(self) -> NDArray[np.int64]:
-        """Where each one's indicators begin; the last entry is the number of features."""
+        """Start of each predictor's indicators; the last entry is the number of features."""
         return 1 + starts([self.domain.cardinalities[j] for j in self.others], closed=True)
 
     def indices(self, codes: Codes) -> NDArray[np.int64]:
-        """The features that are 1, besides the constant; shape (rows, m - 1)."""
+        """The features equal to 1, besides the constant; shape (rows, m - 1)."""
         return np.asarray(codes[:, list(self.others)].astype(np.int64) + self.places[:-1], np.int64)
 
 
@@ -81,7 +81,7 @@ def fit(domain: Domain, attribute: int, codes: Codes) -> Counts:
 
 
 def _best_penalty(there: Indices, wanted: Indices, sizes: tuple[int, int]) -> float:
-    """The penalty with the smallest loss on records that a fit did not use."""
+    """The penalty with the smallest loss on held-out records (cross-validation)."""
     fold = np.arange(len(wanted)) % FOLDS
     if len(wanted) < FOLDS:
         return PENALTIES[0]
@@ -104,7 +104,7 @@ def _fit(there: Indices, wanted: Indices, sizes: tuple[int, int], penalty: float
     target = np.zeros((rows, values))
     target[np.arange(rows), wanted] = 1
     sums = _SumsByFeature(there, sizes[0])
-    # The loss is smooth with half the largest squared norm of a record, the number of its indicators.
+    # The loss has a Lipschitz gradient: half the largest squared norm of a record, its number of indicators.
     step = 1 / ((there.shape[1] + 1) / 2 + penalty * (1 - MIXING))
     now = ahead = np.zeros(sizes)
     speed = 1.0
@@ -119,7 +119,7 @@ def _fit(there: Indices, wanted: Indices, sizes: tuple[int, int], penalty: float
 
 
 def _scores(there: Indices, coefficients: Floats) -> Floats:
-    """The constant plus the coefficients of the features that are 1, added in the order of the attributes."""
+    """The constant plus the coefficients of the features equal to 1, added in the order of the attributes."""
     found = np.repeat(coefficients[:1], len(there), axis=0)
     for column in there.T:
         found += coefficients[column]
@@ -127,11 +127,11 @@ def _scores(there: Indices, coefficients: Floats) -> Floats:
 
 
 class _SumsByFeature:
-    """Sums records by the features that are 1 in them, in the order of the records.
+    """Sums records by their features equal to 1, in the order of the records.
 
     Args:
-        there: the features that are 1, shape (rows, m - 1).
-        features: number of features, with the constant.
+        there: the features equal to 1, shape (rows, m - 1).
+        features: number of features, including the constant.
     """
 
     def __init__(self, there: Indices, features: int) -> None:
@@ -161,7 +161,7 @@ def integer_probabilities(features: Features, coefficients: Counts, codes: Codes
     Args:
         features: the other attributes.
         coefficients: as `fit` returns them.
-        codes: records, shape (rows, m); the attribute itself is not looked at.
+        codes: records, shape (rows, m); the attribute itself is ignored.
 
     Returns:
         Shape (rows, values), rounded by largest remainders.
@@ -176,6 +176,6 @@ def integer_probabilities(features: Features, coefficients: Counts, codes: Codes
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
     whole += ranks < missing[:, None]
-    # Where rounding of the sum itself leaves more than that, the first value takes it.
+    # If rounding of the sum itself leaves more than that, the first value gets it.
     whole[:, 0] += ONE - whole.sum(axis=1)
     return np.asarray(np.maximum(whole, 0), np.int64)

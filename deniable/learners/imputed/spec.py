@@ -16,7 +16,7 @@ class Entry(SeededEntry):
 
     Attributes:
         epsilon: budget of one record.
-        fit_rows: largest number of records that the regressions are fitted to: the first ones.
+        fit_rows: largest number of records used to fit the regressions; the first ones are used.
     """
 
     parts: ClassVar[tuple[str, ...]] = ()

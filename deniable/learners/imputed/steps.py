@@ -1,4 +1,4 @@
-"""The steps of this learner: the seeds are stated, and no record is read."""
+"""The step of this learner: it states the seeds, and reads no record."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the step and the draws of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step and draws, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -18,7 +18,7 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
 
 
 def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """Whether the seeds are those of the spec."""
+    """Check that the seeds are those of the spec."""
 
     def faults() -> Iterator[str]:
         domain = Domain.from_document(described)

@@ -3,7 +3,7 @@
 The histograms of d attributes share one epsilon. Adding or removing a record changes one count in each by 1, so noise
 of scale d / epsilon suffices, and the number of rows need not be known.
 
-Source: Ping, Stoyanovich, Howe 2017, section 3.2.2; on counts instead of probabilities.
+Source: Ping, Stoyanovich, Howe 2017, section 3.2.2, there on probabilities instead of counts.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from deniable.privacy.loss import MechanismEvent
 
 
 def laplace_scale(tables: int, epsilon: Fraction) -> Fraction:
-    """Scale of the noise at which several tables cost epsilon together, if a row changes one count in each by 1."""
+    """Noise scale at which several tables cost epsilon in total, if a row changes one count in each by 1."""
     return max(tables, 1) / epsilon
 
 
@@ -35,7 +35,7 @@ def probabilities_of(noisy: Counts) -> NDArray[np.float64]:
         noisy: shape (rows, values).
 
     Returns:
-        Shares, same shape, rows adding up to 1.
+        Shares of the same shape, with row sums of 1.
     """
     counts = np.maximum(noisy, 0)
     total = counts.sum(axis=1, keepdims=True)
@@ -52,12 +52,12 @@ def bin_of_value(attribute: Attribute, bins: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Histograms:
-    """The cost of all histograms, and how they are made.
+    """The cost and the parameters of all histograms.
 
     Attributes:
         domain: the public domain.
-        epsilon: epsilon of all of them together.
-        bins: number of bins of a numeric attribute with more values than that.
+        epsilon: total epsilon of the histograms.
+        bins: number of bins of a numeric attribute with more values.
     """
 
     domain: Domain
@@ -75,7 +75,7 @@ class Histograms:
         return count_events(noised_tables(self.domain), "laplace", self.scale)
 
     def run(self, counts: FamilyCounts, graph: Graph, open_stream: StreamOpener) -> BayesNet:
-        """Add noise to the counts of the bins, and spread each bin's share over its values.
+        """Add noise to the counts of the bins, and divide each bin's share equally among its values.
 
         Args:
             counts: one-way counts of the attributes.

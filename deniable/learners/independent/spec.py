@@ -14,8 +14,8 @@ class PureBudget(ParameterBudget):
     """The budget of noisy counts in a learner with pure differential privacy.
 
     Attributes:
-        epsilon: budget of the counts, for the records that are counted.
-        delta: 0, and may be left out.
+        epsilon: budget of the counts, for the counted records.
+        delta: 0; may be omitted.
     """
 
     delta: Annotated[Exact, Field(ge=0, le=0)] = Fraction(0)
@@ -26,7 +26,7 @@ class Entry(CountingEntry):
 
     Attributes:
         noise: noise added to the counts.
-        bins: number of bins of a numeric attribute with more values than that.
+        bins: number of bins of a numeric attribute with more values.
         parameters: the budget of all histograms.
     """
 

@@ -1,4 +1,4 @@
-"""The steps of this learner: the graph has no edges, and noisy histograms make the model."""
+"""The steps of this learner: a graph without edges, and a model from noisy histograms."""
 
 from collections.abc import Mapping
 from functools import partial

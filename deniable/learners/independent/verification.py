@@ -1,4 +1,4 @@
-"""What the step of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step, derived from spec and domain."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -19,7 +19,7 @@ from deniable.privacy.step_costs import StepCost
 
 
 def planned_histograms(spec: Document, domain: Domain, _: StepCost, __: Delta) -> Planned:
-    """One histogram of each attribute, with noise of the scale that follows from the budget."""
+    """One histogram per attribute, with noise of the scale that follows from the budget."""
     tables = noised_tables(domain)
     events = count_events(tables, "laplace", tables / Fraction(spec["learner"]["parameters"]["epsilon"]))
     return Planned(events, nothing_wrong, lambda guarantee: faults_of_claim(guarantee, events, Fraction(0)))

@@ -1,7 +1,8 @@
 """The log-linear learner: small noisy tables, denoised by empirical Bayes and joined by maximum entropy.
 
-spec: its entry in a release spec. steps: its steps. plan: what it costs. learning: which tables are measured, and in
-which order (candidate_queries, exponential_mechanism, measurements). estimation: from noisy tables to a fitted model.
+spec: its entry in a release spec. steps: its steps. plan: its cost. learning: the choice and order of measurements
+(candidate_queries, exponential_mechanism, measurements). estimation: from noisy tables to a fitted model.
 quantization: from the fitted model to an integer network. dependency_graph: the graph that pages show. mechanism: all
-of these together. verification: what its step must do. published_measurements: verification of what it published.
+of these together. verification: the requirements on its step. published_measurements: verification of its published
+measurements.
 """

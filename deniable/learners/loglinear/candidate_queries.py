@@ -1,4 +1,4 @@
-"""Which tables may be measured, their entries, and their distance from the expected counts.
+"""The tables that may be measured, their entries, and their distance from the expected counts.
 
 Tables count buckets. In a pair, one attribute may be counted by its values instead, which gives the distribution of
 values within its buckets. The order of the measurements and the noise do not belong here.
@@ -23,9 +23,9 @@ from deniable.models.contrasts import contrast, contrast_counts, contrast_shape
 from deniable.models.loglinear.flat_tables import Attributes
 
 _NOISE = 0.4
-"""Deviations below this multiple of the mean noise do not count when a table is chosen."""
+"""Deviations below this multiple of the mean noise are ignored in the choice of tables."""
 _TRIPLES_PER_ATTRIBUTE = 0.75
-"""Largest number of triples that are chosen, per attribute."""
+"""Largest number of chosen triples per attribute."""
 _LARGEST_TRIPLE = 600
 """Largest number of entries of a triple."""
 _LARGEST_BY_VALUES = 10_000
@@ -38,7 +38,7 @@ class CandidateQuery:
 
     Attributes:
         attributes: its attributes, in ascending order.
-        guided: the attribute of a pair that is counted by values; the other is its guide; -1 if all are by buckets.
+        guided: the attribute of a pair that is counted by values, the other being its guide; -1 if all are by buckets.
     """
 
     attributes: Attributes
@@ -72,7 +72,7 @@ class CandidateQueries:
 
     @cached_property
     def most_triples(self) -> int:
-        """Largest number of triples that are chosen."""
+        """Largest number of chosen triples."""
         return round(_TRIPLES_PER_ATTRIBUTE * sum(size > 1 for size in self.domain.cardinalities))
 
     def partition_of(self, question: CandidateQuery) -> Partition:
@@ -80,11 +80,11 @@ class CandidateQueries:
         return self.partition if question.guided < 0 else self.partition.by_values(question.guided)
 
     def entries(self, question: CandidateQuery) -> int:
-        """Number of entries that are released for a table."""
+        """Number of released entries of a table."""
         return prod(contrast_shape(self.partition_of(question).shape(question.attributes)))
 
     def values_within(self, pairs: Sequence[Attributes]) -> list[CandidateQuery]:
-        """Pairs with one attribute counted by values, where its buckets hold several values."""
+        """Pairs with one attribute counted by values, if its buckets contain several values."""
         values, sizes = self.domain.cardinalities, self.partition.sizes
         return sorted(
             CandidateQuery(pair, guided)
@@ -95,7 +95,7 @@ class CandidateQueries:
         )
 
     def triples(self, pairs: AbstractSet[Attributes]) -> list[CandidateQuery]:
-        """Triples of the target and two attributes all of whose pairs have been measured, unless they are large."""
+        """Triples of the target and two attributes with all pairs measured, unless they are too large."""
         if self.target is None:
             return []
         triples = {tuple(sorted({*pair, self.target})) for pair in pairs if self.target not in pair}
@@ -103,11 +103,11 @@ class CandidateQueries:
         return [question for question in known if self.entries(question) <= _LARGEST_TRIPLE]
 
     def may_follow(self, candidates: Sequence[CandidateQuery], asked: Sequence[CandidateQuery]) -> list[CandidateQuery]:
-        """The tables that may be measured after others, in order: triples are limited in number, no guide has a guide.
+        """The tables that may be measured after others, in order; triples are limited, and guides have no guide.
 
         Args:
             candidates: the tables.
-            asked: those that are measured before.
+            asked: the tables measured before.
         """
         before = set(asked)
         guided = {each.guided for each in asked if each.guided >= 0}
@@ -128,7 +128,7 @@ class CandidateQueries:
         return by_values(counts, question.attributes.index(question.guided), self.buckets[question.guided])
 
     def answers(self, wanted: Sequence[CandidateQuery], counter: Counter) -> dict[CandidateQuery, Counts]:
-        """Count tables of the rows (confidential); differences where an attribute has two buckets."""
+        """Count tables of the rows (confidential), as differences for attributes of two buckets."""
         found: dict[CandidateQuery, Counts] = {}
         of_buckets = [question for question in wanted if question.guided < 0]
         if of_buckets:
@@ -136,7 +136,7 @@ class CandidateQueries:
             found |= zip(of_buckets, tables, strict=True)
         finer = [question for question in wanted if question.guided >= 0]
         if finer:
-            # The rows are read once more for all of these pairs, by values; counts are then summed to guides' buckets.
+            # All of these pairs are counted by values in one more pass; counts are then summed to the guides' buckets.
             pairs = list(dict.fromkeys(question.attributes for question in finer))
             by_pair = dict(zip(pairs, counter.tables(Partition.finest(self.domain), pairs), strict=True))
             for question in finer:
@@ -146,12 +146,12 @@ class CandidateQueries:
 
 
 def score(answer: Counts, expected: Cells, noise: float) -> int:
-    """L1 distance of a table from its expected counts, less the part of each entry that noise would hide.
+    """L1 distance of a table from its expected counts, minus the part of each entry that noise would hide.
 
     Its sensitivity to one row is 1.
 
     Args:
-        answer: the entries that would be released without noise.
+        answer: the exact entries.
         expected: the expected counts of the table.
         noise: mean noise of an entry.
     """

@@ -1,6 +1,6 @@
-"""The dependence between attributes in a log-linear network, and its strength, for display.
+"""The dependences between attributes in a log-linear network, and their strength, for display.
 
-Computed from released values only. How the network was learnt does not belong here.
+They are computed from released values only. Learning the network does not belong here.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
 """The exponential mechanism on integer scores, drawn exactly: Pr[i] proportional to exp(-epsilon (q_max - q_i) / 2s).
 
-With s the sensitivity of the scores it costs epsilon, and it is epsilon-bounded range too. No floating-point number
-enters between the scores and the draw. What is scored does not belong here.
+With s the sensitivity of the scores it costs epsilon, and it also has epsilon-bounded range. There is no
+floating-point arithmetic between the scores and the draw. The scores do not belong here.
 
 Rejection sampling: a candidate is proposed with a weight 2^-l that is at least its own weight and at most slightly more
-than twice that, an integer in units of the smallest; it is accepted with probability equal to the ratio of the two. So
-the distribution is exact, and few proposals are rejected.
+than twice that, an integer in units of the smallest; it is accepted with probability equal to the ratio of the two.
+Thus the distribution is exact, and few proposals are rejected.
 
 Source: McSherry, Talwar 2007.
 """
@@ -22,7 +22,7 @@ from deniable.foundation.uniform import uniform_integer
 
 # Below 1 / ln 2, so that 2^-floor(1.4426 x) is never below exp(-x).
 _LOG2_E = Fraction(14426, 10000)
-# The proposal weight of a candidate stops falling at 2^-256; candidates further behind are rejected more often instead.
+# The proposal weight is at least 2^-256; candidates further behind are rejected more often instead.
 _DEEPEST = 256
 _PROPOSALS = [1 << (_DEEPEST - level) for level in range(_DEEPEST + 1)]
 """Proposal weight of each level."""
@@ -48,7 +48,7 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream
     bound = rate * _LOG2_E
     up, down = bound.numerator, bound.denominator
     behind = [best - score for score in scores]
-    # Candidates from this far behind on have the deepest level.
+    # Candidates at least this far behind have the deepest level.
     far = -(-_DEEPEST * down // up)
     weights = [_PROPOSALS[gap * up // down] if gap < far else 1 for gap in behind]
     running = list(accumulate(weights))
@@ -59,7 +59,7 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream
 
 
 def _accepted(stream: WordStream, exponent: Fraction, level: int) -> bool:
-    """True with probability 2^level exp(-exponent), which is at most 1."""
+    """Draw True with probability 2^level exp(-exponent), which is at most 1."""
     uniform, bits = 0, 0
     while True:
         uniform = uniform << 32 | int(stream.take(1)[0])

@@ -1,7 +1,7 @@
 """The sequence of queries: one-way marginals, a tree of pairs, then the tables that the model fits worst.
 
 Only a counter reads rows, and its counts leave this module only through the two private queries; everything else is
-computed from their answers. Noise and cost do not belong here, nor how tables become a model.
+computed from their answers. Noise, cost and fitting do not belong here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,23 +43,23 @@ Reason = Literal["tree", "target", "extra", "values"]
 DRAFT_RECORDS = 25_000
 FINAL_RECORDS = 50_000
 MANY_ATTRIBUTES = 30
-"""Number of attributes above which drafts have fewer records: their work grows with its square."""
+"""Number of attributes above which drafts have fewer records: their work is quadratic in it."""
 FEWEST_RECORDS = 10_000
 
 _SIGNAL_OF_A_TABLE = {"gaussian": 300.0, "laplace": 400.0}
 """Signal above which there is one more extra table per attribute; Laplace noise grows faster with their number."""
 SEARCHED = 30
-"""Number of attributes above which pairs are searched for zeros, and excess of value counts is taken off equally."""
+"""Number of attributes above which pairs are searched for zeros, and excess of value counts is subtracted equally."""
 WIDE = 50
-"""Number of attributes above which more extra tables are requested at the same signal: most pairs are not measured."""
+"""Number of attributes above which more extra tables are chosen at the same signal: most pairs are not measured."""
 _MOST_MORE_TABLES = 3.0
-"""Largest ratio of the extra tables of a wide table to those that others have at the same signal."""
+"""Largest ratio of a wide table's number of extra tables to that of others at the same signal."""
 _FEWEST_WITH_VALUES = 4
-"""Smallest number of tables in a batch for one of them to be of values within buckets."""
+"""Smallest number of tables in a batch, one of which may be of values within buckets."""
 _TIED = 1.0
-"""L1 distance from independence, a share of the records and 2 at most, above which a pair may be a recoding."""
+"""L1 distance from independence, as a share of the records (at most 2), above which a pair may be a recoding."""
 _RECODING = 0.04
-"""Score of choosing no table of values within buckets, as a share of the records."""
+"""Score of the option to choose no table of values within buckets, as a share of the records."""
 _FEW = 2.0
 _TARGET_WEIGHT = 2.0
 _WEAK_SIGNAL = 300.0
@@ -75,10 +75,10 @@ Words = Callable[[str, int], NDArray[np.uint32]]
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice as it was released.
+    """A released choice.
 
     Attributes:
-        purpose: what is chosen: a table of the tree, or an extra table.
+        purpose: whether a table of the tree or an extra table is chosen.
         candidates: number of candidates.
         chosen: number of the chosen candidate, from 0.
     """
@@ -115,10 +115,11 @@ class Learnt:
     """All released values, and the model estimated from them.
 
     Attributes:
-        attributes: the buckets of each attribute, one where it has one value, with denoised counts of the values.
+        attributes: the buckets of each attribute, with denoised counts of the values; one bucket if there is one
+            value.
         ones: noisy one-way marginals.
         tables: noisy tables over buckets, in the order in which they were first measured.
-        reasons: why each of them was measured.
+        reasons: the reason for measuring each of them.
         choices: all choices, in order.
         glued: the model over buckets.
         guides: attributes whose values within a bucket depend on another attribute's bucket.
@@ -135,9 +136,9 @@ class Learnt:
     signal: float
 
     def measurements(self, plan: LoglinearPlan) -> Measurements:
-        """All that was measured, as integers, and the estimates computed from them.
+        """All measurements, as integers, and the estimates computed from them.
 
-        Only the sums of the releases and the choices depend on the data. Everything else in it, floats included, is a
+        Only the sums of the releases and the choices depend on the data. Everything else, floats included, is a
         function of these and of the words from which the populations were simulated.
         """
         sizes = [own.size for own in self.attributes]
@@ -172,7 +173,7 @@ class Learnt:
         return self.measurements(plan).document()
 
     def _all_tables(self) -> list[tuple[NoisyMarginal, Reason, tuple[int, ...], Cells]]:
-        """Tables of several attributes: why they were measured, which attributes are by values, denoised counts."""
+        """Tables of several attributes: reasons, attributes by values, denoised counts."""
         found: list[tuple[NoisyMarginal, Reason, tuple[int, ...], Cells]] = [
             (table, reason, (), counts)
             for table, reason, counts in zip(self.tables, self.reasons, self.glued.tables, strict=True)
@@ -186,7 +187,7 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: W
     Args:
         plan: which queries may be made.
         counter: counts tables of the rows.
-        doors: the private queries, the only way from counts to anything that is kept.
+        doors: the private queries, the only path from counts to results.
         words: words from which the populations are simulated, independent of the data.
     """
     m = len(plan.layout.counted)
@@ -215,12 +216,12 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: W
 
 
 def extra_tables(attributes: int, signal: float, noise: Noise) -> int:
-    """Number of extra tables that a signal allows, if there are as many pairs and shares.
+    """Number of extra tables that a signal permits, limited by the numbers of pairs and shares.
 
     Args:
         attributes: number of attributes with several values.
         signal: number of records divided by the mean noise of a typical table.
-        noise: kind of noise; with Laplace noise, wide tables have no more than others.
+        noise: kind of noise; with Laplace noise, wide tables do not get more.
     """
     more = min(max(1.0, (attributes / WIDE) ** 2), _MOST_MORE_TABLES) if noise == "gaussian" else 1.0
     return round(attributes * signal * more / _SIGNAL_OF_A_TABLE[noise])
@@ -242,7 +243,7 @@ def _count_ones(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries) ->
 def _count_again(
     plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, ones: dict[int, NoisyMarginal], signal: float
 ) -> dict[int, NoisyMarginal]:
-    """One-way marginals once more, with part of the tables' shares, or all where tables would carry no signal."""
+    """Measure one-way marginals again with some of the tables' shares, or all if tables would have no signal."""
     if len(ones) < _FEWEST_FOR_TABLES:
         return ones
     shares = divided(plan.layout.table_shares, [1.0] * len(ones))
@@ -282,7 +283,7 @@ def _over_buckets(ones: dict[int, NoisyMarginal], attributes: Sequence[Bucketed]
 
 
 def _typical_noise(plan: LoglinearPlan) -> float:
-    """Mean noise of a table that has an equal part of the budget."""
+    """Mean noise of a table with an equal part of the budget."""
     return (
         plan.mean_noise(max(plan.layout.table_shares, 1) / (TABLES_PER_ATTRIBUTE * len(plan.layout.counted)))
         if plan.layout.counted
@@ -295,7 +296,7 @@ class _Tables:
 
     Attributes:
         found: the released tables over buckets.
-        reasons: why each was measured.
+        reasons: the reason for measuring each.
         by_values: the released tables of values within buckets.
         choices: all choices, in order.
     """
@@ -325,15 +326,15 @@ class _Tables:
         self.reasons: list[Reason] = []
         self.by_values: list[tuple[CandidateQuery, NoisyMarginal]] = []
         self.choices: list[Choice] = []
-        # The model's expected counts of each table before it was measured, if it was chosen for its distance from them.
+        # The model's expected counts of each table before it was measured, if it was chosen by its distance from them.
         self._priors: list[Cells | None] = []
 
     def room(self) -> int:
-        """Number of extra tables for which there is a share, in addition to those measured first."""
+        """Number of extra tables for which shares remain, besides those measured first."""
         return self._left() - self._plan.layout.first_tables
 
     def measure_first(self, total: float, extras: int) -> None:
-        """Measure a tree of the attributes, and each attribute with the target; leave budget for extra tables."""
+        """Measure a tree of pairs, and each attribute with the target; leave budget for extra tables."""
         counted, target = self._plan.layout.counted, self._shape.target
         inner = [i for i in counted if i != target]
         pairs: list[Attributes] = list(combinations(inner, 2))
@@ -352,7 +353,7 @@ class _Tables:
         self.reasons.extend("target" if target in attributes else "tree" for attributes in first)
 
     def measure_extras(self, extras: int) -> None:
-        """Measure, in a few batches, the tables that the model fits worst; leftover budget goes to measured tables."""
+        """Measure, in a few batches, the tables that the model fits worst; the rest goes to measured tables."""
         for batch, picks in enumerate(in_batches(extras, BATCHES)):
             if picks:
                 self._measure_batch(batch, picks, self._left() * picks // extras)
@@ -366,7 +367,7 @@ class _Tables:
         return self._glue("final", "model", draft.without, draft.order)
 
     def _choose_tree(self, scores: dict[Attributes, int], inner: Sequence[int]) -> list[Attributes]:
-        """Choose a spanning tree edge by edge, each among the edges that join two components."""
+        """Choose a spanning tree edge by edge, each from the edges that join two components."""
         component = {i: i for i in inner}
         chosen: list[Attributes] = []
         while len(chosen) < len(inner) - 1:
@@ -386,7 +387,7 @@ class _Tables:
         if not candidates or available < picks:
             return
         glued = self._glue(f"draft {batch}", "shares")
-        # An order in which each guide comes first may leave other ties of a wide table unfitted.
+        # An order in which each guide comes first may leave other dependences of a wide table unfitted.
         finer = (
             self._recodings(glued) if picks >= _FEWEST_WITH_VALUES and len(self._plan.layout.counted) <= WIDE else []
         )
@@ -405,7 +406,7 @@ class _Tables:
             self.reasons.extend("extra" for each in chosen if each.guided < 0)
 
     def _recodings(self, glued: FittedModel) -> list[CandidateQuery]:
-        """Tables of values within buckets for pairs in which one attribute nearly determines the other."""
+        """Tables of values within buckets, for pairs in which one attribute nearly determines the other."""
         tied = sorted(pair for pair, distance in distances(self.found, glued).items() if distance > _TIED)
         before = [asked for asked, _ in self.by_values]
         return self._questions.may_follow(self._questions.values_within(tied), before)
@@ -418,7 +419,7 @@ class _Tables:
         scores: Mapping[CandidateQuery, int],
         otherwise: int,
     ) -> list[CandidateQuery]:
-        """Choose tables one after the other by their scores, until none is chosen, which has a score too."""
+        """Choose tables one at a time by score, until the option of none, which also has a score, is chosen."""
         before = [*(asked for asked, _ in self.by_values), *chosen]
         left = self._questions.may_follow(candidates, before)
         of_left = [scores[asked] for asked in left]
@@ -430,13 +431,13 @@ class _Tables:
             found.append(left.pop(number - 1))
             of_left.pop(number - 1)
             if found[-1].guided >= 0 or len(found[-1].attributes) > A_PAIR:
-                # Only then may others be ruled out.
+                # Only then may other candidates be ruled out.
                 left = self._questions.may_follow(left, [*before, *found])
                 of_left = [scores[asked] for asked in left]
         return found
 
     def _choose(self, purpose: str, scores: Sequence[int]) -> int:
-        """Make a choice, and record it."""
+        """Make a choice and record it."""
         chosen = self._doors.choose(purpose, scores)
         self.choices.append(Choice(purpose, len(scores), chosen))
         return chosen
@@ -459,7 +460,7 @@ class _Tables:
                 self.by_values.append((asked, released))
 
     def _measure_again(self) -> None:
-        """Release tables once more with the remaining shares, so that the whole budget is used."""
+        """Release tables again with the remaining shares, so that the whole budget is used."""
         wanted = [CandidateQuery(table.attributes) for table in self.found][: self._left()]
         answers, partition = self._questions.answers(wanted, self._counter), self._questions.partition
         for number, shares in enumerate(divided(self._left(), self._weights(wanted))):

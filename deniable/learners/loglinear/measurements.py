@@ -1,7 +1,7 @@
-"""The two private queries between the rows and a model: a noisy table, and a choice by the exponential mechanism.
+"""The two private queries between rows and model: a noisy table, and a choice by the exponential mechanism.
 
-All that learning may know about the data passes through them, as integers, and they keep the account. Which queries are
-made does not belong here.
+All information about the data passes through them, as integers, and they keep the account. The selection of queries
+does not belong here.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class PrivateQueries(Protocol):
         """
 
     def choose(self, purpose: str, scores: Sequence[int]) -> int:
-        """Release the number of a candidate, preferring high scores; one row may change each score by 1."""
+        """Release the number of a candidate, favouring high scores; one row may change each score by 1."""
 
 
 @dataclass(eq=False)
@@ -54,11 +54,11 @@ class Measurements:
         """Add noise to a table; see `PrivateQueries`.
 
         Raises:
-            InvalidInput: more is requested than was planned; nothing was drawn.
+            InvalidInput: the request exceeds the plan; nothing was drawn.
         """
         layout = self.plan.layout
         planned = dict(zip(layout.counted, layout.one_way_shares, strict=True))
-        # A one-way marginal has all its planned shares the first time; further ones are among those of the tables.
+        # A one-way marginal gets all its planned shares the first time; further shares are among those of the tables.
         first = len(attributes) == 1 and attributes[0] not in self.one_way
         if first and shares == planned.get(attributes[0]):
             self.one_way[attributes[0]] = shares
@@ -80,7 +80,7 @@ class Measurements:
         """Make a choice by the exponential mechanism; see `PrivateQueries`.
 
         Raises:
-            InvalidInput: more is requested than was planned; nothing was drawn.
+            InvalidInput: the request exceeds the plan; nothing was drawn.
         """
         planned = {"tree": self.plan.layout.tree_choices, "extra": self.plan.layout.extra_choices}
         made = self.choices.get(purpose, 0)

@@ -1,6 +1,6 @@
-"""The learner: from a calibrated plan and a counter of rows to a network.
+"""The learner: makes a network from a calibrated plan and a counter of rows.
 
-Where the rows are stored, and how the network is used, does not belong here.
+The storage of rows and the use of the network do not belong here.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ def learn_network(plan: LoglinearPlan, counter: Counter, open_stream: StreamOpen
     """Carry out a plan.
 
     Args:
-        plan: the budget; its events cover everything that is done to the data.
+        plan: the budget; its events cover all queries of the data.
         counter: counts tables of the confidential rows.
         open_stream: opens the streams of this step.
 

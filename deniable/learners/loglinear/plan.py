@@ -1,15 +1,15 @@
-"""The cost of learning, fixed before any data is read: the number of noisy tables and choices, and their noise.
+"""The cost of learning, fixed before any data are read: the numbers of noisy tables and choices, and their noise.
 
 The budget is divided into equal shares. The s shares of a one-way marginal follow from the public domain: it is
 released once, with noise of an s-th of the variance of one share (with Laplace noise, of its scale). This is one event.
 A table whose number of shares depends on earlier answers is counted once and released s times, each time with the noise
 of one share (with Laplace noise once, with s times the epsilon). In every case the same multiset of mechanisms is run
 on the same rows: by induction over the remaining shares, the composition is dominated by the product of their
-dominating pairs, in any order. So the total is that of a composition fixed in advance, and tight accountants apply.
-Which queries are made does not belong here.
+dominating pairs, in any order. Hence the total is that of a composition fixed in advance, and tight accountants apply.
+The selection of queries does not belong here.
 
-An attribute of many values has a table of many cells, each with the noise of its shares. So its shares grow with the
-number of values, beyond those of the others and at the expense of all: the total of shares grows, and the noise of one
+An attribute with many values has a table with many cells, each with the noise of its shares. Its shares therefore grow
+with the number of values, at the expense of all attributes: the total number of shares grows, and the noise of one
 share is calibrated to it.
 
 Laplace tables of several attributes have epsilons that depend on earlier answers and a fixed sum. Together they are one
@@ -47,21 +47,21 @@ Noise = Literal["laplace", "gaussian"]
 NoiseChoice = Literal["auto", "laplace", "gaussian"]
 
 ONE_WAY_SHARES = 12
-"""Mean number of shares of a one-way marginal; with many shares in total, they are fewer and larger."""
+"""Mean number of shares of a one-way marginal; if the total would be large, shares are fewer and larger."""
 TABLE_SHARES = Fraction(11, 3)
-"""Shares of tables of several attributes, for each share of a one-way marginal."""
+"""Shares of tables of several attributes per share of a one-way marginal."""
 MANY_ATTRIBUTES = 20
 FEWEST_SHARES = 2
-"""Smallest mean number of shares of a one-way marginal, for any number of attributes. Tables then get at least 7 for
-each attribute, of which there are at most 6: one for the tree, one with the target, four extra ones."""
+"""Smallest mean number of shares of a one-way marginal. Tables then get at least 7 shares per attribute, for at most 6
+tables: one of the tree, one with the target, and four extra ones."""
 _MANY_VALUES = 40
-"""Number of values above which an attribute gets shares in addition to its part of the mean ones."""
+"""Number of values above which an attribute gets additional shares."""
 _NEIGHBOURS = 2.5
-"""Number of nominal values that need as many shares as one numeric value, which its neighbours inform."""
+"""Number of numeric values, informed by their neighbours, that need as many shares as one nominal value."""
 _GROWTH = 2 / 3
-"""Power of the number of values with which shares grow: it minimises the sum of cells times Gaussian noise."""
+"""Exponent of the growth of shares in the number of values: it minimises the sum of cells times Gaussian noise."""
 CHOICE_BUDGET = Fraction(3, 100)
-"""Part of the budget for all choices together."""
+"""Share of the budget for all choices."""
 
 EXTRAS_PER_ATTRIBUTE = 4
 """Largest number of extra tables per attribute, beyond those of the tree and of the target."""
@@ -78,8 +78,8 @@ class LoglinearRecipe:
     """The budget of the model.
 
     Attributes:
-        epsilon: epsilon of all queries together.
-        delta: delta of all queries together; 0 for pure differential privacy.
+        epsilon: total epsilon of all queries.
+        delta: total delta of all queries; 0 for pure differential privacy.
         noise: discrete Laplace, discrete Gaussian, or the one with the smaller errors.
     """
 
@@ -91,7 +91,7 @@ class LoglinearRecipe:
         """Scale the noise to the budget; only the budget and the public domain are used.
 
         Raises:
-            InvalidInput: Gaussian noise is requested at delta 0, or at a delta that alone covers any noise.
+            InvalidInput: Gaussian noise is requested at delta 0, or at a delta that alone permits any amount of noise.
         """
         layout = Layout.of(domain)
         if self.noise_for(layout) == "laplace":
@@ -135,8 +135,8 @@ class Layout:
         tree_choices: number of pairs chosen for the tree.
         extra_choices: largest number of tables chosen beyond the tree.
         one_way_shares: shares of each one-way marginal; attributes with many values get more.
-        table_shares: shares of all tables of several attributes together.
-        target: the attribute that is measured with each other one; none if there is no target with several values.
+        table_shares: total shares of tables of several attributes.
+        target: the attribute that is measured with each other one; None if there is no target with several values.
         batches: number of batches of extra tables.
         ones_at_once: whether a one-way marginal is released once, with all its shares.
     """
@@ -164,7 +164,7 @@ class Layout:
 
     @classmethod
     def of_version_2(cls, domain: Domain) -> "Layout":
-        """The layout of version 2 of the learner, by which its releases are verified."""
+        """The layout of version 2 of the learner, for the verification of its releases."""
         counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
         m = len(counted)
         target = None if domain.target is None else domain.index(domain.target)
@@ -205,7 +205,7 @@ class Layout:
         return sum(self.one_way_shares) + self.table_shares
 
     def gaussian_variance(self, rho: float) -> float:
-        """Variance of the noise of one share at which all shares and choices together satisfy rho-zCDP."""
+        """Noise variance of one share at which all shares and choices together satisfy rho-zCDP."""
         return self.shares / (2 * (rho - self._for_choices(rho)))
 
     def choice_epsilon(self, rho: float) -> float:
@@ -222,7 +222,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class LoglinearPlan:
-    """A recipe with its noise: all mechanisms that will be applied to the data.
+    """A recipe with its noise: all mechanisms to be applied to the data.
 
     Attributes:
         recipe: the budget.
@@ -244,8 +244,9 @@ class LoglinearPlan:
     def events(self) -> tuple[MechanismEvent, ...]:
         """An upper bound on the mechanisms applied to the data, fixed before any row is read.
 
-        Each table of several attributes is listed with one share; the remaining shares are divided among them according
-        to earlier answers. A share of a table that is not measured goes to another table, or to a one-way marginal.
+        Each table of several attributes is listed with one share; the remaining shares are divided among the tables
+        according to earlier answers. The share of a table that is not measured goes to another table or to a one-way
+        marginal.
         """
         layout = self.layout
         return (
@@ -268,9 +269,9 @@ class LoglinearPlan:
 
         Args:
             shares: the shares.
-            at_once: whether it is one release with all of them, as their number was fixed in advance.
+            at_once: whether it is a single release with all shares, their number being fixed in advance.
         """
-        # Noise is drawn by compiled code, which may be absent where a plan is verified.
+        # Noise is drawn by compiled code, which may be absent if a plan is only verified.
         from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace  # noqa: PLC0415
 
         if self.noise == "laplace":
@@ -301,7 +302,7 @@ class LoglinearPlan:
         if not layout.table_shares:
             return []
         if self.noise == "laplace":
-            # Shares of Laplace noise are not composed one by one: only their sum is known in advance.
+            # Shares of Laplace noise are not composed individually: only their sum is known in advance.
             query = (
                 "counts of several and single attributes, all tables together, as earlier answers divide their epsilon"
             )
@@ -329,7 +330,7 @@ class LoglinearPlan:
 
 @lru_cache(maxsize=16)
 def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout) -> LoglinearPlan:
-    """Approximately the least noise within a recipe, with shares and choices in proportion."""
+    """Approximately the least noise within a recipe, with shares and choices scaled together."""
 
     def plan(total: float) -> LoglinearPlan:
         variance, choice = layout.gaussian_variance(total), layout.choice_epsilon(total)
@@ -340,15 +341,15 @@ def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout)
 
 
 def in_batches(tables: int, batches: int) -> list[int]:
-    """Numbers of tables in each batch; later batches, which know more, have one more if there is a rest.
+    """Numbers of tables in each batch; later batches, which are better informed, get any remainder.
 
-    None of them falls if there are more tables, so that fewer tables than were planned fit into the planned batches.
+    They are non-decreasing in the number of tables, so that fewer tables than planned fit into the planned batches.
     """
     return [(tables + batch) // batches for batch in range(batches)]
 
 
 def _mean_shares(attributes: int) -> int:
-    """Mean number of shares of a one-way marginal, not counting those for many values."""
+    """Mean number of shares of a one-way marginal, excluding those for many values."""
     return max(FEWEST_SHARES, ONE_WAY_SHARES * MANY_ATTRIBUTES // max(attributes, MANY_ATTRIBUTES))
 
 

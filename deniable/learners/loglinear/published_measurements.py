@@ -1,9 +1,9 @@
-"""Verification of `measured.json` of this learner: what it alone knows about its tables, their shares and figures.
+"""Verification of this learner's `measured.json`: its own rules for tables, their shares and figures.
 
 The first version of the file held means of noisy counts as floating-point numbers. They were rounded after the exact
 count had been added, so their last digits depend on it: a release with such means does not have the guarantee that it
-states, and the check fails. How the counts enter the model does not belong here; only replay can verify that, because
-the words of the simulated populations come from the release key.
+states, and the check fails. The use of the counts in the model does not belong here; only replay can verify it,
+because the words of the simulated populations come from the release key.
 
 Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
 """
@@ -28,14 +28,14 @@ from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, Discr
 
 _STEP = "learn_parameters"
 _TWO, _LARGEST = 2, 3
-# Logarithms on two machines differ in the last digits; the denoiser takes many of them.
+# Logarithms on two machines differ in the last digits, and the denoiser computes many of them.
 _FLOATING, _DENOISED = 1e-9, 1e-6
 
 
 def check_measured(
     record: Mapping[str, Any], described: Mapping[str, Any], document: Mapping[str, Any]
 ) -> tuple[Check, ...]:
-    """Check the measurements against the domain and against the events that were paid for.
+    """Check the measurements against the domain and against the charged events.
 
     Args:
         record: the record's predicate, in the shape of records.
@@ -104,7 +104,7 @@ def _faults_of_means(document: Mapping[str, Any], events: Sequence[MechanismEven
     """Faults of a document of the first version: all means with Gaussian noise that are not exact.
 
     A mean over a power of two of releases is exact. An attribute that was measured twice states the shares of both
-    times; its event states those of the first.
+    measurements; its event states those of the first.
     """
     first = {event.query: event.outputs for event in events if isinstance(event, DiscreteGaussianEvent)}
     if not first:
@@ -132,7 +132,7 @@ def _is_exact(shares: int) -> bool:
 
 
 def _faults_of_account(measured: Measurements, events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults where a one-way marginal is not what its event states, or tables cost more than the rest covers."""
+    """Faults where a one-way marginal differs from its event, or tables cost more than the rest covers."""
     stated = {event.variance for event in events if isinstance(event, DiscreteGaussianEvent)}
     for table in measured.tables:
         for release in table.releases:
@@ -169,7 +169,7 @@ def _counts(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
 
 
 def _cost_of_tables(measured: Measurements, events: Sequence[MechanismEvent]) -> Fraction:
-    """What the events cover for tables of several attributes and for repeated one-way marginals."""
+    """The charge of the events for tables of several attributes and for repeated one-way marginals."""
     together = [event for event in events if isinstance(event, ApproximateEvent)]
     return cost_of([*together, *_counts(events)[len(measured.ones) :]], _law(measured))
 
@@ -199,8 +199,8 @@ def _faults_of_figures(measured: Measurements, events: Sequence[MechanismEvent])
     for entry, one in zip(measured.ones, ones, strict=True):
         attribute = measured.domain.attributes[entry.attributes[0]]
         known = measured.domain.public_shares.get(entry.attributes[0])
-        # Version 2 had no law of counts for nominal attributes of many values. Since version 5 excess of counts is
-        # taken off equally in tables of many attributes. Each follows from the integers.
+        # Version 2 had no separate prior for nominal attributes with many values. Since version 5, excess of counts is
+        # subtracted equally in tables with many attributes. Each result follows from the integers.
         laws = (value_counts, smooth_value_counts, partial(value_counts, equally=True))
         rights = (law(attribute, one, total) for law in laws) if known is None else [total * np.asarray(known)]
         if not any(np.allclose(entry.denoised, right, rtol=_DENOISED, atol=_DENOISED * total) for right in rights):  # type: ignore[arg-type]
@@ -208,12 +208,12 @@ def _faults_of_figures(measured: Measurements, events: Sequence[MechanismEvent])
 
 
 def _in_turn(table: MeasuredTable) -> list[Release]:
-    """The table's releases in the order in which they were made."""
+    """The table's releases in chronological order."""
     return sorted(table.releases, key=lambda release: release.turn)
 
 
 def _first(table: MeasuredTable) -> MeasuredTable:
-    """The table with its first release alone."""
+    """The table with its first release only."""
     return replace(table, releases=(_in_turn(table)[0],))
 
 

@@ -1,6 +1,6 @@
 """From a fitted model to an integer network.
 
-Rounding only: how the model was learnt does not belong here, nor how records are drawn from it.
+It only rounds: learning the model and drawing records do not belong here.
 """
 
 from math import log

@@ -12,10 +12,10 @@ class Entry(CountingEntry):
     """A log-linear network fitted to small noisy tables.
 
     Attributes:
-        noise: noise added to the tables; `auto` takes the kind with the smaller errors.
+        noise: noise added to the tables; `auto` selects the kind with smaller errors.
         structure: ignored, because everything is learnt with the budget of the parameters; a spec may keep it, so that
-            one word changes the learner.
-        parameters: the budget; prior and estimate are not used.
+            only one word must change to switch learners.
+        parameters: the budget; prior and estimate are unused.
     """
 
     certifies: ClassVar[bool] = True

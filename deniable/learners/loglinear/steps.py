@@ -1,4 +1,4 @@
-"""The step of this learner: small noisy tables of one part, chosen one after the other, make graph and model."""
+"""The step of this learner: graph and model from small noisy tables of one part, chosen one by one."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the step of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ _FOUR_DIGITS = 2e-3
 
 
 def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
-    """Noisy tables, and the choices between them; releases of an earlier version are compared with its layout."""
+    """Noisy tables, and the choices between them; releases of earlier versions are compared with their layouts."""
     learner = spec["learner"]
     epsilon, delta = Fraction(learner["parameters"]["epsilon"]), delta_of(Fraction(learner["parameters"]["delta"]))
     recipe = LoglinearRecipe(epsilon, delta, learner["noise"])
@@ -51,12 +51,12 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
 
 
 def _layouts(domain: Domain) -> tuple[Layout, ...]:
-    """The layout of each version whose releases are to be verified, the present one first."""
+    """The layout of each version whose releases can be verified, the current one first."""
     return Layout.of(domain), Layout.of_version_2(domain)
 
 
 def _with_stated_noise(recipe: LoglinearRecipe, domain: Domain, layout: Layout, step: StepCost) -> LoglinearPlan:
-    """The plan by a layout; Gaussian noise, which an accountant scaled, is taken from the step."""
+    """The plan for a layout; Gaussian noise, which an accountant scaled, is taken from the step."""
     plan = recipe.with_laplace(domain, layout)
     if recipe.noise_for(layout) == "laplace":
         return plan

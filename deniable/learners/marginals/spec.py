@@ -13,8 +13,8 @@ class Entry(CountingEntry):
 
     Attributes:
         noise: noise added to the counts.
-        structure: must be left out, because attributes are independent.
-        parameters: how the probabilities are learnt.
+        structure: must be omitted, because attributes are independent.
+        parameters: the learning of the probabilities.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("parameters",)

@@ -1,4 +1,4 @@
-"""The steps of this learner: the graph has no edges, and noisy one-way counts make the model."""
+"""The steps of this learner: a graph without edges, and a model from noisy one-way counts."""
 
 from collections.abc import Mapping
 from functools import partial

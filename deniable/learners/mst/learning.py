@@ -1,6 +1,6 @@
 """From counts to a model: attributes, pools, a tree of pairs or public sets of attributes, and the fit of all tables.
 
-Counts leave this module only through the private queries; everything else is a function of what they released.
+Counts leave this module only through the private queries; everything else is a function of their answers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """What was learnt; public.
+    """The public result of learning.
 
     Attributes:
         pools: the pooled values of each attribute.
@@ -38,9 +38,9 @@ def learn(queries: Queries, counter: Counter, within: Within) -> Learnt:
     """Carry out a plan.
 
     Args:
-        queries: the private queries; afterwards they hold what was released.
+        queries: the private queries; afterwards they hold the releases.
         counter: counts tables of the confidential rows.
-        within: how records of a pool are divided among its values.
+        within: the division of a pool's records among its values.
     """
     plan = queries.plan
     domain, counted = plan.domain, plan.layout.counted
@@ -77,7 +77,7 @@ def _measure_tree(queries: Queries, counter: Counter, pools: Sequence[Pooled]) -
 
 
 def fitted(tables: Sequence[MeasuredTable], pools: Sequence[Pooled], domain: Domain) -> Fit:
-    """The model of pooled values that fits released tables best, with the structural zeros of the domain in them."""
+    """The model of pooled values that best fits the released tables, with the domain's structural zeros."""
     return fit(
         sizes_of(pools),
         [noisy_table(table, pools) for table in tables],
@@ -87,7 +87,7 @@ def fitted(tables: Sequence[MeasuredTable], pools: Sequence[Pooled], domain: Dom
 
 
 def impossible_cells(attributes: Sequence[int], pools: Sequence[Pooled], domain: Domain) -> Iterator[ImpossibleCells]:
-    """For each two attributes of a table, the pooled values that the rules of the domain never permit together."""
+    """For each pair of a table's attributes, the combinations of pooled values that the domain's rules forbid."""
     for pair in combinations(attributes, 2):
         relation = domain.restricted_pairs.get(pair)
         if relation is None:
@@ -104,7 +104,7 @@ def impossible_cells(attributes: Sequence[int], pools: Sequence[Pooled], domain:
 
 
 def noisy_table(table: MeasuredTable, pools: Sequence[Pooled]) -> NoisyTable:
-    """A released table over pooled values; in a table of one attribute, a pool has the noise of all its values."""
+    """A released table over pooled values; in a one-way table, a pool has the summed noise of its values."""
     deviation = np.sqrt(table.variance)
     if not table.by_values:
         return NoisyTable(table.attributes, table.values, float(deviation))

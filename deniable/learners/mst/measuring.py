@@ -1,6 +1,6 @@
-"""The private queries: a noisy table, and a choice by the exponential mechanism. Nothing else leaves the counts.
+"""The private queries, the only outputs from the counts: a noisy table, or a choice by the exponential mechanism.
 
-Turns number all queries of a release in order; a query is drawn from a stream of its own.
+Turns number all queries of a release in order; each query has its own stream.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Queries:
         return self._released(attributes, counts, law, reason, buckets)
 
     def choose(self, scores: Sequence[int], pairs: Sequence[tuple[int, int]]) -> int:
-        """Release the number of a pair, preferring high scores; one record may change each score by 1."""
+        """Release the number of a pair, favouring high scores; one record may change each score by 1."""
         self._require(len(self.choices) < self.plan.layout.choices)
         turn = self._next()
         stream = self.open_stream(

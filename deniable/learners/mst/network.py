@@ -1,7 +1,7 @@
 """From fitted tables of pooled values to a Bayesian network of all values, in integers.
 
-A table of attributes that a clique adds, given those that it shares with the rest of the tree, becomes one conditional
-table for each. Parents enter by their pooled values; a pool's records are divided among its values by their shares.
+The attributes that a clique adds, given those that it shares with the rest of the tree, get one conditional table
+each. Parents are used by pooled value; a pool's records are divided among its values by their shares.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _DIGITS = 6
 
 
 def with_buckets(domain: Domain, pools: Sequence[Pooled]) -> Domain:
-    """The domain in which an attribute enters as a parent by its pooled values."""
+    """The domain in which the buckets of parents are pooled values."""
     attributes = (
         replace(attribute, buckets=tuple(own.bucket_of.tolist()))
         for attribute, own in zip(domain.attributes, pools, strict=True)
@@ -30,7 +30,7 @@ def with_buckets(domain: Domain, pools: Sequence[Pooled]) -> Domain:
 
 
 def parents_of(model: GraphicalModel) -> tuple[tuple[int, ...], ...]:
-    """The parents of each attribute: what its clique shares with the clique before, and what the clique added earlier.
+    """The parents of each attribute: the clique's separator, and the attributes that the clique added earlier.
 
     A clique adds attributes with few values first.
     """
@@ -74,7 +74,7 @@ def network_of(domain: Domain, pools: Sequence[Pooled], model: GraphicalModel) -
 
 
 def _conditional(table: Cells) -> Cells:
-    """Shares of each row; those of all rows together where a row is empty, and equal shares where all are."""
+    """Shares in each row; for an empty row, those of all rows together, or equal shares if all are empty."""
     whole = table.sum(axis=0, keepdims=True)
     whole = whole / whole.sum() if whole.sum() > 0 else np.full_like(whole, 1 / whole.size)
     sums = table.sum(axis=1, keepdims=True)
@@ -92,7 +92,7 @@ def _similarity(pair: Cells) -> float:
     one, other, both = (_entropy(own) for own in (shares.sum(axis=1), shares.sum(axis=0), shares.ravel()))
     if one + other <= 0:
         return 0.0
-    # Negative zero and rounding below 0 are one 0.
+    # Negative zero and rounding errors below 0 become 0.
     return max(round(2 - 2 * both / (one + other), _DIGITS), 0.0) + 0.0
 
 

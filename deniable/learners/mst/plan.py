@@ -1,7 +1,7 @@
-"""The tables and choices, and their cost: fixed by spec and domain before any record is read.
+"""The tables, the choices and their cost, fixed by spec and domain before any record is read.
 
 The zCDP parameter rho is divided into three equal parts: counts of single attributes, choices of pairs, counts of the
-pairs chosen. Where nothing is chosen from confidential records, the second part goes to the third.
+pairs chosen. If nothing is chosen from confidential records, the second part is added to the third.
 
 Source: McKenna, Miklau, Sheldon 2021, section 3; Cesar and Rogers 2021 for the cost of choices.
 """
@@ -34,13 +34,13 @@ PARTS = 3
 
 @dataclass(frozen=True)
 class Layout:
-    """What is measured; public.
+    """The public layout of the measurements.
 
     Attributes:
         counted: attributes with more than one value.
-        choices: number of pairs that are chosen privately, each of which is then counted.
-        cliques: sets of attributes that were chosen from a public file, and are counted.
-        weights: weight of each such set in its noise; the variance is proportional to 1 / weight^2.
+        choices: number of pairs that are chosen privately and then counted.
+        cliques: sets of attributes selected from a public file, which are counted.
+        weights: weight of each such set; the variance of its noise is proportional to 1 / weight^2.
     """
 
     counted: tuple[int, ...]
@@ -56,19 +56,19 @@ class Layout:
 
     @classmethod
     def of_cliques(cls, domain: Domain, cliques: Sequence[tuple[int, ...]], weights: Sequence[int]) -> "Layout":
-        """Sets of attributes that are known beforehand."""
+        """Sets of attributes that are known in advance."""
         return cls(cls.of_tree(domain).counted, 0, tuple(cliques), tuple(weights))
 
     @property
     def one_way_rho(self) -> Fraction:
-        """The share of rho of the counts of single attributes; everything if there is nothing else."""
+        """The share of rho for the counts of single attributes; all of it if there is nothing else."""
         if not self.choices and not self.cliques:
             return Fraction(1)
         return Fraction(1, PARTS)
 
     @property
     def choice_rho(self) -> Fraction:
-        """The share of rho of the choices."""
+        """The share of rho for the choices."""
         return Fraction(1, PARTS) if self.choices else Fraction(0)
 
     def one_way_variance(self, rho: float) -> float:
@@ -80,7 +80,7 @@ class Layout:
         return sqrt(8 * float(self.choice_rho) * rho / self.choices) if self.choices else 0.0
 
     def table_variances(self, rho: float) -> list[float]:
-        """Variance of each kind of further table: of the pairs, or of each set in its turn."""
+        """Variances of the further tables: one for the pairs, or one for each set in order."""
         rest = float(1 - self.one_way_rho - self.choice_rho) * rho
         if self.choices:
             return [self.choices / (2 * rest)]
@@ -95,8 +95,8 @@ class MstRecipe:
     """The budget of the model.
 
     Attributes:
-        epsilon: epsilon of all queries together.
-        delta: delta of all queries together, above 0.
+        epsilon: total epsilon of all queries.
+        delta: total delta of all queries, above 0.
     """
 
     epsilon: Fraction
@@ -111,22 +111,22 @@ class MstRecipe:
         """Scale the noise to the budget; only the budget and public values are used.
 
         Raises:
-            InvalidInput: delta alone covers any noise.
+            InvalidInput: delta alone permits any amount of noise.
         """
         return _calibrate(self, domain, layout)
 
 
 @dataclass(frozen=True)
 class MstPlan:
-    """A recipe with its noise: all mechanisms that will be applied to the data.
+    """A recipe with its noise: all mechanisms to be applied to the data.
 
     Attributes:
         recipe: the budget.
         domain: the public domain.
-        layout: what is measured.
+        layout: the layout of the measurements.
         one_way_variance: variance of the counts of single attributes.
         choice_epsilon: epsilon of one choice; 0 if there is none.
-        table_variances: variance of the pairs' counts, or of the counts of each set in its turn.
+        table_variances: variance of the pairs' counts, or variances of the sets' counts in order.
     """
 
     recipe: MstRecipe
@@ -140,7 +140,7 @@ class MstPlan:
     def events(self) -> tuple[MechanismEvent, ...]:
         """The mechanisms applied to the data, fixed before any row is read.
 
-        One record changes one count of each table by 1, and each score by 1 at most.
+        One record changes one count of each table by 1, and each score by at most 1.
         """
         layout = self.layout
         if not layout.counted:
@@ -171,7 +171,7 @@ class MstPlan:
 
     @property
     def rho_of_ones(self) -> float:
-        """The total rho of which the counts of single attributes have their part."""
+        """The total rho implied by the variance of the counts of single attributes."""
         return len(self.layout.counted) / (2 * float(self.layout.one_way_rho * self.one_way_variance))
 
     def variance_of(self, number: int) -> Fraction:
@@ -180,7 +180,7 @@ class MstPlan:
 
 
 def planned(recipe: MstRecipe, domain: Domain, layout: Layout, rho: float) -> MstPlan:
-    """The plan with a given total rho; amounts have four digits, rounded to the safe side."""
+    """The plan with a given total rho; amounts have four digits, rounded conservatively."""
     return MstPlan(
         recipe,
         domain,
@@ -192,12 +192,12 @@ def planned(recipe: MstRecipe, domain: Domain, layout: Layout, rho: float) -> Ms
 
 
 def stated_plan(recipe: MstRecipe, domain: Domain, layout: Layout, events: Sequence[MechanismEvent]) -> MstPlan:
-    """The plan with the amounts that events state; arbitrary amounts where the events are others.
+    """The plan with the amounts stated in events; arbitrary amounts if the events differ.
 
     Args:
         recipe: the budget.
         domain: the public domain.
-        layout: what is measured.
+        layout: the layout of the measurements.
         events: the events in the record.
     """
     variances = [event.variance for event in events if isinstance(event, DiscreteGaussianEvent)]
@@ -211,7 +211,7 @@ def stated_plan(recipe: MstRecipe, domain: Domain, layout: Layout, events: Seque
 
 @lru_cache(maxsize=16)
 def _calibrate(recipe: MstRecipe, domain: Domain, layout: Layout) -> MstPlan:
-    """Approximately the least noise within a recipe, with all amounts in proportion."""
+    """Approximately the least noise within a recipe, with all amounts scaled together."""
     if not layout.counted:
         return planned(recipe, domain, layout, 1.0)
     scaled = partial(planned, recipe, domain, layout)

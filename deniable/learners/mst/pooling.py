@@ -1,6 +1,6 @@
-"""Values with small noisy counts are pooled, before pairs are counted; each keeps its share of the pool's records.
+"""Pools values with small noisy counts before pairs are counted; each keeps its share of the pool's records.
 
-A function of released integers, so it costs nothing.
+This is a function of released integers, so it costs nothing.
 
 Source: McKenna, Miklau, Sheldon 2021, section 3.4.
 """
@@ -25,10 +25,10 @@ DEVIATIONS = 3
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The values of one attribute, some of them pooled.
+    """The values of an attribute, some of them pooled.
 
     Attributes:
-        bucket_of: bucket of each value: those kept have one each, in their order; the last one is the pool, if any.
+        bucket_of: bucket of each value: kept values have one each, in order; the last bucket is the pool, if any.
         counts: noisy counts of the buckets.
         values: number of values in each bucket.
         shares: share of each value in the records of its bucket.
@@ -56,8 +56,8 @@ def pooled(noisy: Counts, variance: Fraction, within: Within) -> Pooled:
     Args:
         noisy: noisy counts of the values.
         variance: variance of their noise.
-        within: how records of the pool are divided among its values: evenly, or in proportion to their noisy counts
-            above 0, if there are any.
+        within: the division of the pool's records among its values: equally, or in proportion to positive noisy
+            counts, if any.
     """
     # y < 3 sigma, compared in integers.
     small = (noisy < 0) | (noisy.astype(object) ** 2 < DEVIATIONS**2 * variance).astype(bool)
@@ -79,7 +79,7 @@ def pooled(noisy: Counts, variance: Fraction, within: Within) -> Pooled:
 
 
 def without_noise(size: int) -> Pooled:
-    """The only value of an attribute that is not counted."""
+    """The buckets of an attribute with one value, which is not counted."""
     return Pooled(np.zeros(size, np.uint16), np.ones(1, np.int64), np.ones(1, np.int64), np.ones(size))
 
 

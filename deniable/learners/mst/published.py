@@ -1,4 +1,4 @@
-"""Verification of `measured.json` of this learner: each table, its noise, its pooled values, and every choice."""
+"""Verification of this learner's `measured.json`: tables, noise, pooled values and choices."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -21,7 +21,7 @@ def counted_in(measured: Measurements) -> tuple[int, ...]:
 
 
 def faults_of_tables(measured: Measurements, _: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults of form: each attribute by itself and once, then tables of pooled values, each released once."""
+    """Faults of form: each single attribute must come once, then tables of pooled values, each released once."""
     if [table.attributes for table in measured.ones] != [(i,) for i in counted_in(measured)]:
         yield f"{FILE} must have each attribute of several values by itself, in the order of the domain"
     for table in measured.tables:
@@ -33,7 +33,7 @@ def faults_of_tables(measured: Measurements, _: Sequence[MechanismEvent]) -> Ite
 
 
 def faults_of_tree(measured: Measurements, events: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults of form of a tree of pairs: each table is the pair that was chosen, among those that join two parts."""
+    """Faults of form of a tree: each table must be the chosen pair, among those that join two components."""
     yield from faults_of_tables(measured, events)
     counted, before = counted_in(measured), list[Pair]()
     tables = [table.attributes for table in measured.larger]
@@ -62,7 +62,7 @@ def faults_of_noise(measured: Measurements, events: Sequence[MechanismEvent]) ->
 
 
 def faults_of_estimates(measured: Measurements, _: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults where pooled values, or the number of records, do not follow from what was released."""
+    """Faults where pooled values, or the number of records, do not follow from the releases."""
     values = dict(zip((table.attributes[0] for table in measured.ones), measured.ones, strict=True))
     tables = []
     for attribute, stated in enumerate(measured.buckets):

@@ -1,8 +1,8 @@
-"""The tree of pairs, chosen one after the other by the exponential mechanism.
+"""The tree of pairs, chosen one at a time by the exponential mechanism.
 
-A pair's score is the distance of its counts from those expected if its attributes were independent. The expected counts
-are functions of released integers, rounded to integers, so that the score is an integer and one record changes it by 1
-at most. Chosen pairs form a forest at any time, and a tree at the end (Kruskal).
+A pair's score is the distance of its counts from those expected under independence. The expected counts are functions
+of released integers, rounded to integers, so that the score is an integer and one record changes it by at most 1.
+Chosen pairs always form a forest, and finally a tree (Kruskal).
 
 Source: McKenna, Miklau, Sheldon 2021, algorithm 2.
 """
@@ -23,24 +23,24 @@ def expected_counts(first: Cells, second: Cells, total: float) -> Counts:
 
     Args:
         first: expected counts of one attribute, which sum to the total.
-        second: those of the other.
+        second: expected counts of the other.
         total: number of records, above 0.
     """
     return np.rint(np.multiply.outer(first, second) / total).astype(np.int64)
 
 
 def dependence(counts: Counts, expected: Counts) -> int:
-    """L1 distance of a table from its expected counts; one record changes it by 1 at most.
+    """L1 distance of a table from its expected counts; one record changes it by at most 1.
 
     Args:
         counts: the counts (confidential).
-        expected: integers that do not depend on the records except through what was released.
+        expected: integers that depend on the records only through releases.
     """
     return int(np.abs(counts - expected).sum())
 
 
 def candidates(counted: Sequence[int], chosen: Iterable[Pair]) -> list[Pair]:
-    """Pairs that join two parts of the forest of chosen pairs; public."""
+    """Pairs that join two components of the forest of chosen pairs; public."""
     part = {i: i for i in counted}
     for a, b in chosen:
         before, after = part[b], part[a]

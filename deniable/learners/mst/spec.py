@@ -11,8 +11,8 @@ class Entry(CountingEntry):
 
     Attributes:
         noise: noise added to the counts.
-        pooled: how the records of values that were pooled are divided among them.
-        parameters: the budget of all choices and counts; prior and estimate are not used.
+        pooled: the division of a pool's records among the pooled values.
+        parameters: the budget of all choices and counts; prior and estimate are unused.
     """
 
     certifies: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The step of this learner: noisy counts of attributes and pairs of one part make graph and model."""
+"""The step of this learner: graph and model from noisy counts of attributes and pairs in one part."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -50,8 +50,8 @@ def made_of(learner: str, queries: Queries, learnt: Learnt) -> Made:
 
     Args:
         learner: name of the learner.
-        queries: what was released.
-        learnt: what was learnt from it.
+        queries: the releases.
+        learnt: the result learnt from them.
     """
     domain = queries.plan.domain
     net = network_of(domain, learnt.pools, learnt.fitted.model)

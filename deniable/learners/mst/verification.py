@@ -1,4 +1,4 @@
-"""What the step of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -34,7 +34,7 @@ def planned_tables(spec: Document, domain: Domain, layout: Layout, step: StepCos
     Args:
         spec: the spec's document.
         domain: the public domain.
-        layout: what is measured.
+        layout: the layout of the measurements.
         step: the step as in the record.
         delta_of: converts the spec's delta to that of the step.
     """
@@ -71,14 +71,14 @@ def _disproportions(plan: MstPlan) -> Iterator[str]:
 
 
 def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
-    """Noisy counts of each attribute, choices, and noisy counts of the pairs chosen."""
+    """Noisy counts of each attribute, choices, and noisy counts of the chosen pairs."""
     return planned_tables(spec, domain, Layout.of_tree(domain), step, delta_of)
 
 
 def check_measured(
     record: Mapping[str, Any], described: Mapping[str, Any], document: Mapping[str, Any]
 ) -> tuple[Check, ...]:
-    """Check what was measured; see `deniable.measurements.checks.check_measurements`."""
+    """Check the measurements; see `deniable.measurements.checks.check_measurements`."""
     return check_measurements(
         record,
         described,

@@ -3,7 +3,6 @@
 Charest 2010. The cells of each set are drawn from a Polya urn of exact counts, and every set is charged. README.md
 states its guarantee, and the differences from the paper.
 
-spec: its entry in a release spec. plan: the urns and their cost. steps: what is made public. draws: what is counted,
-and the draws. verification: what its step and draws must do. For users of the sets: posterior, release, combining,
-exact.
+spec: its entry in a release spec. plan: the urns and their cost. steps: its public products. draws: the counts and the
+draws. verification: the requirements on step and draws. For users of the sets: posterior, release, combining, exact.
 """

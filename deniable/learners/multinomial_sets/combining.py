@@ -1,7 +1,7 @@
-"""Combining rules for several synthetic sets, each with the statement whether it is valid for the sets at hand.
+"""Combining rules for several synthetic sets, each with a statement on its validity for the given sets.
 
-For sets with differential privacy none is: the prior of the synthesis is chosen for privacy, not by the analyst, so
-that estimates are biased and the rules' variances are of something else. For them the posterior is exact
+No rule is valid for differentially private sets: the prior of the synthesis is chosen for privacy, not by the analyst,
+so estimates are biased and the rules' variances do not apply. For such sets the posterior is exact
 (deniable.learners.multinomial_sets.posterior).
 
 Sources: Rubin 1987 (missing data); Raghunathan, Reiter, Rubin 2003, and Reiter 2002 for the adjusted variance (fully
@@ -22,8 +22,8 @@ from deniable.foundation.errors import InvalidInput
 Rule = Literal["T_m", "T_M", "T_M*", "partial", "T_s", "T_p"]
 """missing data; fully synthetic; fully synthetic, adjusted to be positive; partially synthetic; simple; proper."""
 Synthesis = Literal["differentially_private", "posterior_predictive", "partially_synthetic", "fitted_model"]
-"""How the sets were made: under differential privacy; by draws from the posterior predictive distribution under the
-analyst's own prior; with real values for what is not sensitive; from one fitted model that contains the analysis."""
+"""The synthesis of the sets: under differential privacy; by draws from the posterior predictive distribution under the
+analyst's own prior; with real values of insensitive attributes; from one fitted model that contains the analysis."""
 
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)
 SYNTHESES: Final[tuple[Synthesis, ...]] = get_args(Synthesis)
@@ -58,8 +58,8 @@ class Combined:
         variance: the rule's variance of the estimate; negative if T_M is.
         freedom: degrees of freedom of the t distribution; infinite for the normal distribution.
         interval: the interval at the level; None if the variance is negative.
-        valid: whether the rule is valid for how the sets were made.
-        why: why, and what to use instead if it is not.
+        valid: whether the rule is valid for the synthesis.
+        why: the reason, and the alternative if it is not valid.
     """
 
     rule: Rule
@@ -91,7 +91,7 @@ def combine(
         rule: the combining rule.
         size: number of records in a set.
         people: number of people in the confidential table.
-        synthesis: how the sets were made; decides whether the rule is valid.
+        synthesis: the synthesis of the sets, which decides whether the rule is valid.
         level: level of the interval, in (0, 1).
 
     Raises:
@@ -114,7 +114,7 @@ def combine(
 
 
 def fully_synthetic_freedom(sets: int, between: float, within: float) -> float:
-    """Degrees of freedom of T_M as printed, (M - 1)(1 - 1/r)^2 with r = (1 + 1/M) b / v; meaningless where T_M < 0."""
+    """Degrees of freedom of T_M as published, (M - 1)(1 - 1/r)^2 with r = (1 + 1/M) b / v; meaningless if T_M < 0."""
     if within == 0:
         return float(sets - 1)
     ratio = (1 + 1 / sets) * between / within
@@ -139,7 +139,8 @@ def _of_rule(rule: Rule, sets: int, between: float | None, within: float, size: 
         return ratio + within, inf if ratio == 0 else (sets - 1) * (1 + within / ratio) ** 2
     if rule == "partial":
         return between / sets + within, partial_freedom(sets, between, within)
-    # Where T_M is negative its degrees of freedom mean nothing: then the normal distribution, as in Charest's figure 1.
+    # If T_M is negative, its degrees of freedom are meaningless: the normal distribution is used, as in Charest's
+    # figure 1.
     freedom = inf if full < 0 else max(fully_synthetic_freedom(sets, between, within), _FEWEST_FREEDOM)
     if rule == "T_M":
         return full, freedom

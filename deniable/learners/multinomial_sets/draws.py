@@ -1,7 +1,7 @@
-"""What is counted for the draws of this learner, and the draws; see `deniable.mechanisms.ChargedDraws`.
+"""The counts and the draws of this learner; see `deniable.mechanisms.ChargedDraws`.
 
-Set after set is drawn: records (s - 1) n~ + 1 to s n~ are set s. An urn has a stream of its own: where its draws are in
-two chunks it is drawn in both, with the same result.
+Sets are drawn in sequence: records (s - 1) n~ + 1 to s n~ are set s. Each urn has its own stream: an urn whose draws
+are in two chunks is drawn in both, with the same result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,11 +52,11 @@ class CellCounts:
 
     @property
     def arrays(self) -> dict[str, Integers]:
-        """What was counted, to be stored by name."""
+        """The counts so far, as named arrays to be stored."""
         return {"cells": self.cells}
 
     def restore(self, arrays: Mapping[str, Integers]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from the stored arrays."""
         self.cells = arrays["cells"]
 
 

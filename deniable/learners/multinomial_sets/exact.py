@@ -1,8 +1,8 @@
-"""Exact moments of beta-binomial sets over the sample and the synthesis: what more sets at one total epsilon cost.
+"""Exact moments of beta-binomial sets over sampling and synthesis: the cost of more sets at a fixed total epsilon.
 
 Everything here is a function of public numbers. Needs NumPy alone.
 
-Source: Charest 2010, tables 1 and 2, whose units are corrected: the first is in percentage points, the second in 1e-4.
+Source: Charest 2010, tables 1 and 2, with corrected units: the first is in percentage points, the second in 1e-4.
 """
 
 from dataclasses import dataclass

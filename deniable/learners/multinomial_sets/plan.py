@@ -1,6 +1,6 @@
-"""The urns of all sets, and what all draws cost; fixed before any record is read.
+"""The urns of all sets, and the cost of all draws, fixed before any record is read.
 
-Needs no compiled code: verification derives the same.
+Needs no compiled code, because verification derives the same.
 """
 
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ MOST_CELLS = 10_000
 
 @dataclass(frozen=True)
 class SetsPlan:
-    """What a spec asks for, in numbers.
+    """A spec's request, in numbers.
 
     Attributes:
         cells: number of cells of the cross-classification, K.
         sets: number of sets, M.
         size: number of records in a set.
-        epsilon: budget of all sets together.
+        epsilon: total budget of all sets.
         shared: whether all sets are drawn from one urn.
     """
 
@@ -59,7 +59,7 @@ class SetsPlan:
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """The urns; none if there is only one cell."""
+        """The events of the urns; empty if there is only one cell."""
         if self.cells == 1:
             return ()
         cost = urn_epsilon(self.prior, self.draws)
@@ -72,7 +72,7 @@ def plan_of(asked: Mapping[str, Any], domain: Domain, records: int) -> SetsPlan:
     Args:
         asked: the entry.
         domain: the public domain.
-        records: number of records of all sets together.
+        records: total number of records of all sets.
 
     Raises:
         InvalidInput: there are too many cells, the records do not divide into sets, or the budget is too small.
@@ -91,7 +91,7 @@ def plan_of(asked: Mapping[str, Any], domain: Domain, records: int) -> SetsPlan:
 
 
 def urns_document(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What is public of the urns besides the number of records; the prior weight follows from both."""
+    """The public description of the urns besides the number of records; the prior weight follows from both."""
     return {
         "format": FORMAT,
         "sets": asked["sets"],

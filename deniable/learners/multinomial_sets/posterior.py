@@ -1,10 +1,10 @@
-"""What synthetic sets say about the confidential counts and the population: the exact posterior, for users of the sets.
+"""The exact posterior of the confidential counts and the population's shares given synthetic sets, for their users.
 
-It models how the sets were made: the counts x of n people, multinomial with shares p that have a Dirichlet prior; each
-set is Dirichlet-multinomial with parameters x_j + alpha. All of that is public, so that everything here is computed
-from a release alone, and costs nothing more. With two categories no simulation is needed: the posterior of x is a list
-of n + 1 probabilities, and that of p a mixture of Beta distributions. With more, compositions are enumerated if there
-are few, and otherwise x moves by unit transfers (a Gibbs sampler).
+It models the synthesis: the counts x of n people are multinomial with shares p that have a Dirichlet prior, and each
+set is Dirichlet-multinomial with parameters x_j + alpha. All of this is public, so everything here is computed from a
+release alone, and costs nothing more. With two categories no simulation is needed: the posterior of x is a list of n +
+1 probabilities, and that of p a mixture of Beta distributions. With more, compositions are enumerated if there are
+few, and otherwise x moves by unit transfers (a Gibbs sampler).
 
 Needs NumPy alone. Combining rules do not belong here (combining).
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Sets = Sequence[Sequence[int]]
 
 MOST_COMPOSITIONS = 1_000_000
-"""With at most so many possible counts the posterior is enumerated."""
+"""Largest number of possible counts for which the posterior is enumerated."""
 MOST_CATEGORIES = 10_000
 MOST_PEOPLE = 10_000_000
 _STEPS_OF_BISECTION = 60
@@ -35,11 +35,11 @@ _WORDS_A_FLOAT = 2
 
 @dataclass(frozen=True)
 class BinaryPosterior:
-    """The posterior for two categories, of which the first is reported.
+    """The posterior for two categories; the first is reported.
 
     Attributes:
         people: number of people, n.
-        prior: parameters of the Beta prior of the share, whole numbers.
+        prior: integer parameters of the Beta prior of the share.
         weights: probability of each possible count x of the first category, 0..n, shape (n + 1,).
     """
 
@@ -69,17 +69,17 @@ class BinaryPosterior:
     def distribution(self, share: float) -> float:
         """Posterior probability that the share in the population is at most `share`.
 
-        A Beta distribution with whole parameters is a binomial tail, so that the mixture is a sum of binomial
-        probabilities.
+        The distribution function of a Beta distribution with integer parameters is a binomial tail, so the mixture is
+        a sum of binomial probabilities.
         """
         if share <= 0 or share >= 1:
             return float(share >= 1)
         first, second = self.prior
         trials = first + second + self.people - 1
         successes = np.arange(first, first + self.people + 1)
-        # The Beta distribution of count j is the tail of a binomial distribution from first + j on.
+        # The Beta distribution function for count j is the tail of a binomial distribution from first + j on.
         logs = self._log_binomial + successes * log(share) + (trials - successes) * np.log1p(-share)
-        # Beyond first + n, of second - 1 more successes, every j counts.
+        # Beyond first + n, for second - 1 more successes, every j counts.
         beyond = np.arange(first + self.people + 1, trials + 1)
         tail = np.exp(_log_choose(trials, beyond) + beyond * log(share) + (trials - beyond) * np.log1p(-share)).sum()
         return float(min((np.exp(logs) * np.cumsum(self.weights)).sum() + tail, 1.0))
@@ -90,7 +90,7 @@ class BinaryPosterior:
         return _log_choose(first + second + self.people - 1, np.arange(first, first + self.people + 1))
 
     def quantile(self, probability: float) -> float:
-        """The share below which the population's lies with this posterior probability."""
+        """The quantile of the population's share under the posterior."""
         low, high = 0.0, 1.0
         for _ in range(_STEPS_OF_BISECTION):
             middle = (low + high) / 2
@@ -125,9 +125,9 @@ def binary_posterior(
     Args:
         sets: the count of the first category in each set.
         size: number of records in a set.
-        people: number of people, n, which is public.
+        people: public number of people, n.
         alpha: prior weight of each category in the synthesis, above 0.
-        prior: whole parameters of the analyst's Beta prior of the share.
+        prior: integer parameters of the analyst's Beta prior on the share.
         shared: whether all sets were drawn from one urn (shared probabilities), rather than each from its own.
 
     Raises:
@@ -178,13 +178,13 @@ def multinomial_posterior(
 
     Args:
         sets: the counts of the K categories in each set.
-        people: number of people, n, which is public.
+        people: public number of people, n.
         alpha: prior weight of each category in the synthesis, above 0.
-        prior: whole parameters of the analyst's Dirichlet prior of the shares; 1 each by default.
+        prior: integer parameters of the analyst's Dirichlet prior on the shares; 1 each by default.
         shared: whether all sets were drawn from one urn.
-        sweeps: number of sweeps of the Gibbs sampler, of n transfers each, after a tenth as many for burning in; used
+        sweeps: number of sweeps of the Gibbs sampler, with n transfers each, after a tenth as many for burn-in; used
             only if there are more than MOST_COMPOSITIONS possible counts.
-        key: key of the sampler; a new one by default. It hides nothing: everything here is public.
+        key: key of the sampler; a new one by default. It protects nothing: everything here is public.
 
     Raises:
         InvalidInput: the numbers cannot be those of a release.
@@ -222,7 +222,7 @@ def _enumerated(drawn: Sets, people: int, alpha: float, prior: tuple[int, ...]) 
 def _sampled(
     drawn: Sets, people: int, alpha: float, prior: tuple[int, ...], sweeps: int, stream: WordStream
 ) -> MultinomialPosterior:
-    """Counts move by transfers of one person between two categories; shares are averaged given the counts."""
+    """Gibbs sampler that moves one person at a time between two categories; shares are averaged given counts."""
     categories = len(prior)
     scores = _scores(drawn, people, alpha, prior)
     counts = [people // categories + (k < people % categories) for k in range(categories)]
@@ -255,7 +255,7 @@ def _sampled(
 
 
 def _scores(drawn: Sets, people: int, alpha: float, prior: tuple[int, ...]) -> list[Floats]:
-    """For each category the logarithm of its factor in the posterior of x, for each count 0..n, up to a constant."""
+    """For each category, the logarithm of its factor in the posterior of x, for each count 0..n, up to a constant."""
     numbers = np.arange(people + 1)
     base = _log_gammas(people, alpha)
     factorials = _log_gammas(people, 1.0)
@@ -269,7 +269,7 @@ def _scores(drawn: Sets, people: int, alpha: float, prior: tuple[int, ...]) -> l
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All ways to divide a total among parts."""
+    """All compositions of a total into parts."""
     if parts == 1:
         yield (total,)
         return

@@ -1,4 +1,4 @@
-"""What a published release of synthetic sets says about the population: its sets, and the posterior that they give.
+"""Reads a published release of synthetic sets, and computes the posterior of the population's shares.
 
 Reads no files: the caller passes their contents. Needs NumPy alone.
 """
@@ -29,7 +29,7 @@ class ReleasedSets:
     Attributes:
         domain: the public domain.
         plan: the urns that they were drawn from.
-        people: number of people in the confidential table, as the release states it; None if it does not.
+        people: number of people in the confidential table, if the release states it; otherwise None.
         counts: the number of records in each cell, for each set; the last attribute varies fastest.
     """
 
@@ -85,11 +85,11 @@ def posterior_lines(sets: ReleasedSets, people: int | None = None, level: float 
 
     Args:
         sets: the sets.
-        people: number of people in the confidential table; by default what the release states.
+        people: number of people in the confidential table; by default as stated by the release.
         level: level of the intervals.
 
     Raises:
-        InvalidInput: the number of people is not known.
+        InvalidInput: the number of people is unknown.
     """
     people = people if people is not None else sets.people
     if people is None:

@@ -14,10 +14,10 @@ class Entry(LearnerEntry):
     """Several synthetic sets of the cross-classification of all attributes.
 
     Attributes:
-        epsilon: budget of all sets together.
-        sets: number of sets, M. At one small total epsilon more sets carry less: 1 is the default.
-        shared: whether all sets are drawn from one urn, which loses less than an urn for each.
-        people: number of people in the table, if that is public: users of the sets need it for the posterior.
+        epsilon: total budget of all sets.
+        sets: number of sets, M; 1 by default. At a small total epsilon, more sets are less informative.
+        shared: whether all sets are drawn from one urn, which loses less than separate urns.
+        people: number of people in the table, if public; users of the sets need it for the posterior.
     """
 
     parts: ClassVar[tuple[str, ...]] = ()

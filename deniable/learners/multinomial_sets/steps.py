@@ -1,4 +1,4 @@
-"""The step of this learner: the urns are listed, and no record is read."""
+"""The step of this learner: it lists the urns, and reads no record."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the step and the draws of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step and draws, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -16,7 +16,7 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
 
 
 def check_urns(record: Document, _: Document, document: Document) -> tuple[Check, ...]:
-    """Whether the urns are those of the spec."""
+    """Check that the urns are those of the spec."""
     return (Check("urns.json has the sets that follow from the spec", found(lambda: _faults(record, document))),)
 
 

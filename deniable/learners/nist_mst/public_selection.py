@@ -1,7 +1,7 @@
-"""Which tables follow from a public file: a maximum spanning tree of pairs by mutual information, and triples.
+"""The tables that follow from a public file: a maximum spanning tree of pairs by mutual information, and triples.
 
-The rows of the file are public, and so are their exact counts. Mutual information is rounded before it is compared, so
-that all machines choose the same tables.
+The rows of the file are public, and so are their exact counts. Mutual information is rounded before comparison, so
+that all machines select the same tables.
 
 Source: McKenna, Miklau, Sheldon 2021, section 4 (the winning solution); Chow and Liu 1968 for the tree.
 """
@@ -21,12 +21,12 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Which pairs and triples are measured.
+    """The thresholds for measuring pairs and triples.
 
     Attributes:
         pair: smallest mutual information of a pair, in nats.
         triple: smallest mutual information of both pairs of a triple, in nats.
-        max_cells: largest number of cells of all cliques of the junction tree together, by values.
+        max_cells: largest total number of cells of the junction tree's cliques, by values.
     """
 
     pair: float
@@ -57,7 +57,7 @@ def mutual_information(counts: Sequence[Sequence[int]]) -> float:
     total = sum(rows)
     if not total:
         return 0.0
-    # I = sum n_ab / n ln(n n_ab / (n_a n_b)); math.fsum adds without rounding errors in between.
+    # I = sum n_ab / n ln(n n_ab / (n_a n_b)); math.fsum adds without intermediate rounding errors.
     terms = (
         cell / total * log(total * cell / (rows[a] * columns[b]))
         for a, row in enumerate(counts)
@@ -73,7 +73,7 @@ def tables_of(domain: Domain, information: Mapping[Pair, float], thresholds: Thr
     Args:
         domain: the public domain.
         information: the mutual information of each pair of attributes with several values.
-        thresholds: which of them are measured.
+        thresholds: the thresholds for measuring them.
     """
     sizes = domain.cardinalities
     tree = _spanning_forest(information, thresholds.pair)
@@ -91,14 +91,14 @@ def weight_of(cells: int) -> int:
     """The weight of a table: the third root of its number of cells, rounded, at least 1.
 
     With variance v_C of table C, the expected error is proportional to the sum of cells_C sqrt(v_C), and the cost to
-    that of 1 / v_C. For a given cost the error is least where v_C is proportional to cells_C^(-2/3).
+    the sum of 1 / v_C. At a given cost, the error is minimised by v_C proportional to cells_C^(-2/3).
     """
     root: float = cells ** (1 / _ROOT)
     return max(1, round(root))
 
 
 def _spanning_forest(information: Mapping[Pair, float], least: float) -> list[Pair]:
-    """The maximum spanning forest of pairs with at least so much information (Kruskal); the first pair wins a tie."""
+    """The maximum spanning forest of pairs above a threshold of information (Kruskal); ties go to the first pair."""
     part: dict[int, int] = {}
     chosen = []
     for pair in sorted(information, key=lambda pair: (-information[pair], pair)):
@@ -112,7 +112,7 @@ def _spanning_forest(information: Mapping[Pair, float], least: float) -> list[Pa
 def _triples(
     pairs: Iterable[tuple[int, ...]], information: Mapping[Pair, float], least: float
 ) -> list[tuple[int, ...]]:
-    """Triples i, j, k of pairs (i, j) and (i, k), the strongest first."""
+    """Triples i, j, k of pairs (i, j) and (i, k), strongest first."""
     strong = [pair for pair in pairs if information[pair[0], pair[1]] >= least]
     found = {
         tuple(sorted({*one, *other})): information[one[0], one[1]] + information[other[0], other[1]]

@@ -41,16 +41,16 @@ class ChosenTable(Strict):
 
 
 class PublicSelection(Strict):
-    """How the tables of several attributes follow from a public file.
+    """The selection of the tables of several attributes from a public file.
 
     Attributes:
-        public_file: the file, relative to the spec's folder. Anyone may read it; it is not the source.
-        sha256: its digest; another file is refused. `python -m flows select` prints it.
+        public_file: the file, relative to the spec's folder. It must be public, and not the source.
+        sha256: its digest; a file with another digest is refused. `python -m flows select` prints it.
         tables: the tables that follow from it. `python -m flows select` prints them too; a release counts the file
-            again, and is refused if others follow.
+            again, and is refused if other tables follow.
         least_information: smallest mutual information of a pair in the file, in nats.
         strong_information: smallest mutual information of the two pairs of a triple, in nats.
-        max_cells: largest number of cells of the model's tables together.
+        max_cells: largest total number of cells of the model's tables.
     """
 
     public_file: PublicFile
@@ -62,7 +62,7 @@ class PublicSelection(Strict):
 
     @property
     def thresholds(self) -> Thresholds:
-        """Which pairs and triples are measured."""
+        """The thresholds for measuring pairs and triples."""
         return Thresholds(float(self.least_information), float(self.strong_information), self.max_cells)
 
 
@@ -71,9 +71,9 @@ class Entry(CountingEntry):
 
     Attributes:
         noise: noise added to the counts.
-        selection: how tables follow from the public file.
-        pooled: how the records of values that were pooled are divided among them.
-        parameters: the budget of all counts; prior and estimate are not used.
+        selection: the selection of tables from the public file.
+        pooled: the division of a pool's records among the pooled values.
+        parameters: the budget of all counts; prior and estimate are unused.
     """
 
     certifies: ClassVar[bool] = True

@@ -23,7 +23,7 @@ from deniable.learners.nist_mst.verification import FILE, FORMAT
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep, Product, PublicTable
 
 SELECTION = Product(name="selection", file=FILE, is_shown=True)
-"""The public file by its digest, what its pairs of attributes say about each other, and the tables that follow."""
+"""The public file's digest, the mutual information of its pairs of attributes, and the tables that follow."""
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:

@@ -1,4 +1,4 @@
-"""What the steps of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's steps, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -80,7 +80,7 @@ def check_selection(record: Document, described: Document, document: Document) -
 def check_measured(
     record: Mapping[str, Any], described: Mapping[str, Any], document: Mapping[str, Any]
 ) -> tuple[Check, ...]:
-    """Check what was measured; see `deniable.measurements.checks.check_measurements`."""
+    """Check the measurements; see `deniable.measurements.checks.check_measurements`."""
 
     def faults_of_cliques(measured: Measurements, events: Sequence[MechanismEvent]) -> Iterator[str]:
         yield from faults_of_tables(measured, events)

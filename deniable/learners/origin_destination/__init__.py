@@ -4,5 +4,5 @@ Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber 2008. The origins of a destinati
 of exact counts, and every draw is charged. README.md states its guarantee, and the differences from the paper.
 
 spec: its entry in a release spec. bounds: prior weights that give a guarantee. plan: the urns of all destinations.
-steps: what is made public. draws: what is counted, and the draws. verification: what its steps and draws must do.
+steps: its public products. draws: the counts and the draws. verification: the requirements on steps and draws.
 """

@@ -1,4 +1,4 @@
-"""Prior weights of the origins of one destination, and what its draws disclose.
+"""Prior weights of the origins of one destination, and the privacy of its draws.
 
 The origins of n workers, n_i in origin i of k, are the counts of a Polya urn with prior weight alpha for each origin;
 m origins are drawn. Neighbours differ in the origin of one worker, and n is public.
@@ -6,9 +6,9 @@ m origins are drawn. Neighbours differ in the origin of one worker, and n is pub
 - Pure: epsilon if and only if alpha >= m / (e^epsilon - 1) (paper, theorem 4.1). The same holds, with the same epsilon,
   if one worker is added or removed (deniable.privacy.urn_costs).
 - Probabilistic: with a smaller alpha the ratio of probabilities exceeds e^epsilon for some draws, whose probability is
-  at most delta. A draw is not of these if m_i <= (e^epsilon - 1)(alpha + max(n_i - 1, 0)) for every i (theorem 4.3). So
-  (epsilon, delta)-differential privacy follows, which is what is claimed: probabilistic differential privacy is not
-  preserved by post-processing (Meiser 2018).
+  at most delta. A draw is not one of these if m_i <= (e^epsilon - 1)(alpha + max(n_i - 1, 0)) for every i (theorem
+  4.3). This implies (epsilon, delta)-differential privacy, which is what is claimed, because probabilistic
+  differential privacy is not preserved by post-processing (Meiser 2018).
 - Theorem 4.4 bounds that probability by the number of origins times the worst origin's, theorem O by a union over
   origins in which the occupied ones share the n workers. README.md has the proofs.
 
@@ -23,11 +23,11 @@ import numpy as np
 _STEP = 0.98
 _BISECTIONS = 40
 _SMALLEST_ALPHA = 1e-12
-# The least factor by which a bound must keep below delta: rounding errors are far smaller.
+# The smallest factor by which a bound must stay below delta; rounding errors are far smaller.
 _MARGIN = 1 - 1e-6
 _LOWER = 1 - 1e-12
 _TERMS = 64
-# Below this logarithm a term loses digits or vanishes.
+# Below this logarithm a term loses digits or underflows.
 _UNDERFLOW = -700.0
 _GRID = 1.1
 
@@ -41,13 +41,13 @@ def pure_alpha(draws: int, epsilon: float) -> float:
 
 
 def log_rho(people: int, draws: int, alpha: float, others: float, growth: float) -> float:
-    """Logarithm of rho, the largest probability of a 0-sample's worst count; a real number of draws is allowed for.
+    """Logarithm of rho, the largest probability of a 0-sample's worst count; the number of draws may be fractional.
 
     Args:
         people: number of workers n.
         draws: number of draws m.
         alpha: prior weight of an origin.
-        others: prior weight of all other origins together.
+        others: total prior weight of all other origins.
         growth: e^epsilon - 1.
 
     Source: the paper, before theorem 4.4.
@@ -68,14 +68,14 @@ def log_rho(people: int, draws: int, alpha: float, others: float, growth: float)
             - lgamma(people + draws + alpha + others),
         )
         if worst == draws and x > 0:
-            # From here on the worst count stays m, and its probability rises with x: the last x decides.
+            # From here on the worst count stays m, and its probability increases with x: the last x decides.
             last = people - 1
             return max(best, _log_all(people, draws, alpha, others, last))
     return float(best)
 
 
 def _log_all(people: int, draws: int, alpha: float, others: float, x: int) -> float:
-    """Logarithm of the probability that all draws are of an origin with x workers."""
+    """Logarithm of the probability that all draws come from an origin with x workers."""
     return (
         lgamma(people + alpha + others)
         - lgamma(x + alpha)
@@ -85,7 +85,7 @@ def _log_all(people: int, draws: int, alpha: float, others: float, x: int) -> fl
 
 
 def satisfies_theorem_4_4(people: int, origins: int, alpha: float, epsilon: float, delta: float) -> bool:
-    """Whether theorem 4.4 gives (epsilon, delta) with m = n and equal prior weights; it needs epsilon > ln 3.
+    """Whether theorem 4.4 proves (epsilon, delta) with m = n and equal prior weights; it needs epsilon > ln 3.
 
     Source: the paper, theorem 4.4.
     """
@@ -111,7 +111,7 @@ def disclosure(people: int, draws: int, origins: int, alpha: float, growth: floa
     if people == 0 or origins == 1:
         return 0.0
     others = (origins - 1) * alpha
-    # At least one origin is occupied, and the numbers of workers of those that are add up to n.
+    # At least one origin is occupied, and the numbers of workers of occupied origins sum to n.
     empty = (origins - 1) * _tail(people, draws, 0, alpha, others, growth)
     worst = 0.0
     for x in range(1, people + 1):
@@ -150,10 +150,10 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
             break
         last, position = float(terms[-1]), position + len(counts)
         if last < total * 1e-18 and ratios[-1] < 0.5 and np.all(np.diff(ratios[-8:]) <= 0):
-            # What is left out is less than the last term: later ratios are smaller still.
+            # The omitted rest is less than the last term, because later ratios are even smaller.
             total += last
             break
-    # Far below the mean the first term underflows, while the sum relative to it may overflow: no probability is lost.
+    # Far below the mean the first term underflows, while the sum relative to it may overflow; no probability is lost.
     return (
         exp(min(start + log(total), 0.0))
         if isfinite(total) and start < _UNDERFLOW
@@ -162,15 +162,15 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
 
 
 def _at_most_one(probability: float) -> float:
-    """A probability; 1 where arithmetic gave no number, which a maximum would pass over."""
+    """A probability; 1 in place of NaN, which a maximum would ignore."""
     return probability if probability <= 1 else 1.0
 
 
 def theorem_4_4_alpha(people: int, origins: int, epsilon: float, delta: float) -> float:
-    """The smallest prior weight of a run from the pure one downwards that satisfies theorem 4.4.
+    """The smallest prior weight, searched downwards from the pure one, that satisfies theorem 4.4.
 
-    The condition need not be monotone, so that the run is followed downwards in steps of 2 % and its end is bisected.
-    For few origins theorem 4.4 asks for more than pure privacy does; then the result is the pure weight.
+    The condition need not be monotone, so the search proceeds downwards in steps of 2 % and ends with bisection. For
+    few origins theorem 4.4 requires more than pure privacy does; the result is then the pure weight.
     """
     return _smallest(
         pure_alpha(people, epsilon), lambda alpha: satisfies_theorem_4_4(people, origins, alpha, epsilon, delta)
@@ -185,11 +185,12 @@ def satisfies_theorem_o(people: int, draws: int, origins: int, alpha: float, gro
 def satisfies_theorem_o_for_fewer(
     people: int, draws: int, origins: int, alpha: float, growth: float, delta: float, kept: float = 1.0
 ) -> bool:
-    """The same for every number of origins from 1 to k, as domain sampling may leave any.
+    """The same for every number of origins from 1 to k, because domain sampling may leave any.
 
-    The probability of an origin falls with the number of others; so between two numbers of origins from 2 on the sum
-    over empty ones is at most the larger number times the probability at the smaller one. A single origin is left if
-    all workers come from it and no other stays, with probability (1 - f)^(k-1) at most; all draws are then of it.
+    The probability of an origin decreases with the number of others; hence between two numbers of origins, from 2 on,
+    the sum over empty ones is at most the larger number times the probability at the smaller one. A single origin is
+    left if all workers come from it and no other stays, with probability at most (1 - f)^(k-1); all draws then come
+    from it.
 
     Args:
         people: number of workers n.
@@ -197,7 +198,7 @@ def satisfies_theorem_o_for_fewer(
         origins: number of origins k.
         alpha: prior weight of each origin.
         growth: g.
-        delta: bound on the probability of draws that disclose more.
+        delta: bound on the probability of draws that exceed epsilon.
         kept: the smallest probability f with which an empty origin stays.
     """
     alone = (1 - kept) ** (origins - 1) if draws > growth * (alpha + max(people - 1, 0)) * _LOWER else 0.0
@@ -215,16 +216,16 @@ def satisfies_theorem_o_for_fewer(
 def theorem_o_alpha(
     people: int, draws: int, origins: int, growth: float, delta: float, *, kept: float | None = None
 ) -> float:
-    """The smallest prior weight of a run from the pure one downwards that satisfies theorem O.
+    """The smallest prior weight, searched downwards from the pure one, that satisfies theorem O.
 
     Args:
         people: number of workers n.
         draws: number of draws m.
         origins: number of origins k.
-        growth: g, e^epsilon - 1 but for accept/reject.
-        delta: bound on the probability of draws that disclose more.
-        kept: with domain sampling, the smallest probability with which an empty origin stays: then it must hold for
-            any smaller number of origins as well.
+        growth: g, which is e^epsilon - 1 except for accept/reject.
+        delta: bound on the probability of draws that exceed epsilon.
+        kept: with domain sampling, the smallest probability with which an empty origin stays; the bound must then hold
+            for every smaller number of origins as well.
     """
 
     def holds(alpha: float) -> bool:
@@ -256,7 +257,7 @@ def acceptance_growth(epsilon: float, delta: float) -> float:
 
 
 def domain_sampling_cost(kept: float, alpha: float) -> float:
-    """What domain sampling adds to epsilon: ln(1/f) + ceil(alpha) ln 2, for m = n.
+    """The increase of epsilon due to domain sampling: ln(1/f) + ceil(alpha) ln 2, for m = n.
 
     Args:
         kept: smallest probability f with which an empty origin stays in the domain.

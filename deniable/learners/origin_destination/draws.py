@@ -1,8 +1,8 @@
-"""What is counted for the draws of this learner, and the draws; see `deniable.mechanisms.ChargedDraws`.
+"""The counts and the draws of this learner; see `deniable.mechanisms.ChargedDraws`.
 
-Records are in an order that depends on the key and their number alone. The urn of a destination has a stream of its
-own: a destination whose workers are in two chunks is drawn in both, with the same result. Time and memory of a
-destination are proportional to its draws and its occupied origins, whatever the number of origins.
+The order of records depends only on the key and their number. Each destination's urn has its own stream: a destination
+whose workers are in two chunks is drawn in both, with the same result. Time and memory of a destination are
+proportional to its draws and its occupied origins, whatever the number of origins.
 """
 
 # numba infers the types of kernels
@@ -72,16 +72,16 @@ class FlowCounts:
 
     @property
     def arrays(self) -> dict[str, Integers]:
-        """What was counted, to be stored by name."""
+        """The counts so far, as named arrays to be stored."""
         return {"pairs": self.pairs, "numbers": self.numbers}
 
     def restore(self, arrays: Mapping[str, Integers]) -> None:
-        """Take what was counted from what was stored of it."""
+        """Restore the counts from the stored arrays."""
         self.pairs, self.numbers = arrays["pairs"], arrays["numbers"]
 
 
 NEEDS_READ = True
-"""Whether `draws` is given the probability with which a record is read."""
+"""Whether `draws` needs the probability with which a record is read."""
 
 
 def draws(entry: Entry, domain: Domain, *, records: int, chunk: int, read: Fraction = Fraction(1)) -> ChargedDraws:
@@ -121,7 +121,7 @@ def _listed(sampling_of: Mapping[str, Mapping[str, Fraction]]) -> Sequence[Param
 
 
 def area_of_origins(entry: Entry, domain: Domain) -> tuple[int, ...]:
-    """The area that is drawn for each origin: its bucket, or itself."""
+    """The area that represents each origin in draws: its bucket, or itself."""
     origin = domain.attributes[domain.index(entry.origin)]
     return origin.buckets if entry.coarsen else tuple(range(origin.cardinality))
 
@@ -155,7 +155,7 @@ def _open(
 
     def origins_of(place: int) -> Integers:
         occupied = slice(starts[place], starts[place + 1])
-        # Everything that decides the weights of the urn: two urns of other weights would else share their chance.
+        # Everything that determines the urn's weights: otherwise urns with different weights would share random words.
         parameters: dict[str, Parameter] = {
             "destination": place,
             "draws": drawn[place],
@@ -182,7 +182,7 @@ def _open(
 
     @cache
     def order() -> Integers:
-        """The place among all draws of each record; the first records are a sample of all."""
+        """The index among all draws of each record; the first records are a random sample."""
         stream = open_stream(mechanism="order", parameters={"records": records}, chunk=0)
         high, low = stream.take(2 * records).reshape(2, -1).astype(np.uint64)
         return np.argsort(high << np.uint64(32) | low, kind="stable")
@@ -200,10 +200,10 @@ def _open(
 
 
 def public_workers(entry: Entry, domain: Domain) -> Integers:
-    """Public workers that are added to each destination's, by area, shape (areas,).
+    """Public numbers of workers added to each destination's counts, by area, shape (areas,).
 
-    Weights b n_i + a become b (n_i + s_i) + a, with s_i public: prior weights of a / b + s_i, of which the smallest,
-    which decides the cost, is a / b at least.
+    Weights b n_i + a become b (n_i + s_i) + a, with s_i public: prior weights of a / b + s_i, the smallest of which
+    determines the cost and is at least a / b.
     """
     areas = np.asarray(area_of_origins(entry, domain), np.int64)
     values = domain.attributes[domain.index(entry.origin)].values
@@ -213,7 +213,7 @@ def public_workers(entry: Entry, domain: Domain) -> Integers:
 
 
 def staying_origins(entry: Entry, domain: Domain, plan: FlowsPlan) -> Mapping[int, Integers]:
-    """For destinations whose empty origins stay with probabilities of their own, these in units of 2^-32, by origin."""
+    """Destinations' own probabilities with which empty origins stay, in units of 2^-32, by origin."""
     if plan.kept is None:
         return {}
     works, homes = (
@@ -239,17 +239,17 @@ def draw_origins(
 ) -> Integers:
     """Draw the origins of a destination's workers.
 
-    For probabilistic privacy the prior weight depends on the number of workers that were counted. It is the same in
-    neighbouring tables, of which one worker has another origin: so is who was in the part of the rows that was read.
+    For probabilistic privacy the prior weight depends on the number of counted workers. It is equal in neighbouring
+    tables, in which one worker has another origin, and so is the part of the rows that was read.
 
     Args:
         stream: the words of this destination.
         plan: the plan.
-        occupied: the origins that workers come from, ascending, shape (occupied,). Confidential.
+        occupied: the origins that have workers, ascending, shape (occupied,). Confidential.
         numbers: number of workers of each. Confidential.
         draws: number of draws.
-        stays: probability with which each origin stays without workers, in units of 2^-32, shape (origins,); that of
-            the plan for all by default.
+        stays: probability with which each origin stays if it has no workers, in units of 2^-32, shape (origins,); the
+            plan's by default.
 
     Returns:
         Origins in the order of the draws, shape (draws,).
@@ -271,10 +271,10 @@ def draw_origins(
 def _all_origins(
     stream: WordStream, prior: int, occupied: Integers, numbers: Integers, draws: int, origins: int
 ) -> Integers:
-    """Draw from all origins, of which those without workers are never listed."""
+    """Draw from all origins, without listing those that have no workers."""
     found = draw_polya(stream, numbers, prior, draws, values=origins)
     empty = found - len(occupied)
-    # The empty origin of number u is u plus the number of occupied ones before it.
+    # The index of the u-th empty origin is u plus the number of occupied origins before it.
     before = np.searchsorted(occupied - np.arange(len(occupied)), empty, side="right")
     if not len(occupied):
         return found
@@ -291,7 +291,7 @@ def _kept(stream: WordStream, kept: Fraction, occupied: Integers, origins: int, 
 def _accepted(
     stream: WordStream, plan: FlowsPlan, prior: int, occupied: Integers, numbers: Integers, draws: int
 ) -> Integers:
-    """Draw TRIES times, and keep the first draws that are acceptable; if none are, draw from the prior alone."""
+    """Draw TRIES times, and keep the first acceptable draws; if there are none, draw from the prior alone."""
     tries = [_all_origins(stream, prior, occupied, numbers, draws, plan.origins) for _ in range(TRIES)]
     nothing = np.empty(0, np.int64)
     tries.append(_all_origins(stream, prior, nothing, nothing, draws, plan.origins))
@@ -300,14 +300,14 @@ def _accepted(
 
 
 def is_acceptable(drawn: Integers, occupied: Integers, numbers: Integers, prior: int, growth: Fraction) -> bool:
-    """Whether draws are representative of the counts, or of counts in which one worker has another origin.
+    """Whether draws represent the counts, and all counts in which one worker has another origin.
 
-    Draws represent counts if m_i <= g (alpha + max(n_i - 1, 0)) for every origin. To test the counts alone would not be
-    differentially private for any epsilon: one worker could make draws impossible.
+    Draws represent counts if m_i <= g (alpha + max(n_i - 1, 0)) for every origin. Testing the counts alone would not
+    be differentially private for any epsilon: one worker could make draws impossible.
 
     Args:
         drawn: the origins drawn, shape (draws,).
-        occupied: the origins that workers come from, ascending.
+        occupied: the origins that have workers, ascending.
         numbers: number of workers of each.
         prior: prior weight of each origin, in units of 1 / 2^20 workers.
         growth: g.
@@ -326,7 +326,7 @@ def is_acceptable(drawn: Integers, occupied: Integers, numbers: Integers, prior:
         return True
     if len(beyond) > 1 or sampled[beyond[0]] > most(workers.get(beyond[0], 0) + 1):
         return False
-    # A worker of another origin moves here, and that origin must still be represented; the one beyond never is.
+    # A worker from another origin moves here, and that origin must still be represented; the one beyond never is.
     return any(sampled.get(origin, 0) <= most(count - 1) for origin, count in workers.items() if count)
 
 
@@ -336,7 +336,7 @@ class Within:
 
     Attributes:
         origins: the origins, sorted by area.
-        starts: where each area begins in `origins`, shape (areas + 1,).
+        starts: start of each area in `origins`, shape (areas + 1,).
         cumulative: running sums of the weights within each area.
     """
 
@@ -371,7 +371,7 @@ class Within:
 
 @numba.njit(nogil=True, cache=True)
 def _draw_within(words, areas, starts, cumulative, found, first):
-    """Draw places within areas from number `first` on; returns the number drawn, and the words used."""
+    """Continue draws of origins within areas at number `first`; return the number drawn, and the words used."""
     done = first
     used = 0
     position = 0

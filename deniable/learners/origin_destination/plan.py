@@ -1,6 +1,6 @@
-"""The urns of all destinations: their prior weights, and what all draws cost; fixed before any origin is read.
+"""The urns of all destinations: their prior weights, and the cost of all draws, fixed before any origin is read.
 
-Needs no compiled code: verification derives the same.
+Needs no compiled code, because verification derives the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,9 @@ FORMAT: Final = "deniable/flows/1"
 QUERY: Final = "origins of the workers of one destination, drawn from exact counts"
 TOTALS_QUERY: Final = "numbers of workers of all destinations"
 TRIES: Final = 64
-"""Number of tries for a destination, of which the first acceptable one is kept; all are made."""
+"""Number of tries for a destination; all are made, and the first acceptable one is kept."""
 KEPT_UNIT: Final = 1 << 32
-"""The probability with which an empty origin stays in the domain is a multiple of one over this."""
+"""The probability with which an empty origin stays in the domain is a multiple of this number's reciprocal."""
 MOST_IN_ONE = 1_000_000
 """Largest number of workers of one destination."""
 _FEW = 1000
@@ -38,23 +38,23 @@ _REMEMBERED = 1 << 16
 _CONTEXT = Context(prec=80)
 _MARGIN = Decimal(10) ** -60
 _DIGITS = Decimal(10) ** -20
-# The accounting of a split computes in floating point.
+# The accounting of a split uses floating-point arithmetic.
 _LOST_BY_FLOATS = Decimal(10) ** -12
 
 
 @dataclass(frozen=True)
 class FlowsPlan:
-    """What a spec asks for, in numbers.
+    """A spec's request, in numbers.
 
     Attributes:
         destinations: number of destinations.
-        origins: number of origins that are drawn, k: areas if they are coarsened.
-        epsilon: budget of the draws of one destination, before domain sampling adds to it.
-        delta: probability that draws disclose more; 0 for pure privacy.
+        origins: number of origins to draw from, k; areas if origins are coarsened.
+        epsilon: budget of the draws of one destination, without the increase due to domain sampling.
+        delta: probability that draws exceed epsilon; 0 for pure privacy.
         bound: `theorem_O` or `theorem_4_4`, for delta above 0.
         kept: smallest probability with which an empty origin stays in the domain; None without domain sampling.
-        accept_reject: whether draws that are too far from the counts are rejected.
-        totals: public number of workers of each destination; None if it is measured.
+        accept_reject: whether draws too far from the counts are rejected.
+        totals: public number of workers of each destination; None if measured.
         read: probability with which a worker is in the part of the rows that is counted.
     """
 
@@ -72,7 +72,7 @@ class FlowsPlan:
         """Prior weight of each origin of a destination, in units of 1 / 2^20 workers; 0 if nothing is drawn.
 
         Args:
-            people: number of workers n, the same in neighbouring tables; not used for pure privacy.
+            people: number of workers n, equal in neighbouring tables; unused for pure privacy.
             draws: number of draws m.
         """
         if draws == 0:
@@ -84,22 +84,22 @@ class FlowsPlan:
         )
 
     def has_bound(self, people: int, draws: int) -> bool:
-        """Whether a theorem gives a smaller prior weight than pure privacy needs; some hold for m = n alone."""
+        """Whether a theorem permits a smaller prior weight than pure privacy; some hold only for m = n."""
         if self.delta == 0 or people == 0:
             return False
         return people == draws or (self.bound == "theorem_O" and self.kept is None)
 
     def require_mass(self, records: int, more: int = 0) -> None:
-        """Refuse urns whose weights might not fit into 64 bits, however the records are divided among destinations.
+        """Refuse urns whose weights might overflow 64 bits for some division of the records among destinations.
 
-        The prior weight of pure privacy is the largest that any bound gives; accept/reject may need slightly more.
+        The prior weight of pure privacy is the largest of all bounds; accept/reject may need slightly more.
 
         Args:
             records: number of records of the release.
-            more: number of public workers that are added to each destination's.
+            more: number of public workers added to each destination's.
 
         Raises:
-            InvalidInput: they might not.
+            InvalidInput: they might overflow.
         """
         draws = min(max(self.totals, default=0) if self.totals is not None else records, MOST_IN_ONE)
         if draws and self.origins > 1:
@@ -112,7 +112,7 @@ class FlowsPlan:
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """All draws: a record is in one destination, so that those of all destinations cost as much as one's."""
+        """All draws: a record is in one destination, so the draws of all destinations cost as much as those of one."""
         if self.origins == 1:
             return ()
         epsilon, delta = self.epsilon, self.delta
@@ -141,7 +141,7 @@ def _probabilistic_prior(
     kept: Fraction | None,
     accept_reject: bool,  # noqa: FBT001 - cached by position
 ) -> int:
-    """The smallest prior weight that was found to satisfy the bound, rounded up and tried again as it is drawn with."""
+    """The smallest prior weight found to satisfy the bound, rounded up and checked again after rounding."""
     level, chance = float(epsilon), float(delta)
     growth = float(FlowsPlan(1, origins, epsilon, delta).growth) if accept_reject else expm1(level)
     pure = -(-draws * UNIT * 10**12 // int(growth * 10**12)) if accept_reject else prior_for(epsilon, draws)
@@ -176,14 +176,14 @@ def log_above(number: Fraction) -> Fraction:
 
 
 def before_sampling(epsilon: Fraction, read: Fraction) -> Fraction:
-    """The epsilon from which the accounting of a split comes back to epsilon: ln(1 + (e^epsilon - 1) / p), rounded up.
+    """The epsilon that the accounting of a split maps back to epsilon: ln(1 + (e^epsilon - 1) / p), rounded up.
 
-    A joint split lowers epsilon, because without a record the draws are those of a table that neighbours it. That is
-    proved for added and removed records. Where neighbours differ in an origin alone, the record is there in both, and
+    A joint split lowers epsilon because, if the record is not read, the draws are those of a neighbouring table. This
+    is proved for added and removed records. If neighbours differ only in an origin, the record is present in both, and
     the split lowers delta, but not epsilon.
 
     Args:
-        epsilon: what one worker's origin costs.
+        epsilon: cost of one worker's origin.
         read: probability p with which a worker is in the part that is read.
     """
     growth = _CONTEXT.subtract(_CONTEXT.exp(_CONTEXT.divide(epsilon.numerator, Decimal(epsilon.denominator))), 1)
@@ -193,7 +193,7 @@ def before_sampling(epsilon: Fraction, read: Fraction) -> Fraction:
 
 
 def kept_probability(asked: Fraction) -> Fraction:
-    """The probability of domain sampling, rounded down to what is drawn with."""
+    """The probability of domain sampling, rounded down to the precision of draws."""
     return Fraction(int(asked * KEPT_UNIT), KEPT_UNIT)
 
 
@@ -227,10 +227,10 @@ def plan_of(asked: Mapping[str, Any], domain: Domain, read: Fraction = Fraction(
 
 
 def require_attributes(destination: str, origin: str, domain: Domain) -> None:
-    """Refuse a table that has other attributes than a destination and an origin.
+    """Refuse a table with attributes other than a destination and an origin.
 
     Raises:
-        InvalidInput: it has.
+        InvalidInput: it has other attributes.
     """
     if destination == origin or {destination, origin} != set(domain.names):
         raise InvalidInput(
@@ -243,7 +243,7 @@ def totals_in_order(totals: Mapping[str, int], values: Sequence[object]) -> tupl
     """Public totals in the order of the destinations.
 
     Raises:
-        InvalidInput: there is one of an unknown destination, or none of a known one.
+        InvalidInput: a total is for an unknown destination, or one is missing.
     """
     names = [str(value) for value in values]
     by_name = {str(name): number for name, number in totals.items()}
@@ -258,9 +258,9 @@ def totals_in_order(totals: Mapping[str, int], values: Sequence[object]) -> tupl
 
 
 def apportioned(noisy: Sequence[int], records: int) -> tuple[int, ...]:
-    """Numbers of draws in proportion to noisy numbers of workers, by largest remainders; they add up to `records`.
+    """Numbers of draws in proportion to noisy numbers of workers, by largest remainders; they sum to `records`.
 
-    Negative numbers count as 0; if all are, the draws are divided evenly.
+    Negative numbers count as 0; if all are 0, the draws are divided equally.
     """
     weights = [max(each, 0) for each in noisy]
     if not any(weights):
@@ -278,11 +278,11 @@ def draws_of(plan: FlowsPlan, workers: Sequence[int], records: int) -> tuple[int
 
     Args:
         plan: the plan.
-        workers: the number of workers of each destination that the urns' document states.
+        workers: the number of workers of each destination, from the urns' document.
         records: number of records of the release.
 
     Raises:
-        InvalidInput: public totals do not add up to the records.
+        InvalidInput: public totals do not sum to the number of records.
     """
     if plan.totals is None:
         draws = apportioned(workers, records)
@@ -297,11 +297,11 @@ def draws_of(plan: FlowsPlan, workers: Sequence[int], records: int) -> tuple[int
 
 
 def urns_document(asked: Mapping[str, Any], domain: Domain, plan: FlowsPlan, workers: Sequence[int]) -> dict[str, Any]:
-    """What is public of the urns: the workers of each destination, public or measured, and the prior weights.
+    """The public description of the urns: each destination's workers, public or measured, and the prior weights.
 
-    The prior weight of pure privacy follows from the number of draws. It is left out where that is not known yet, for
-    measured totals (`draws_of`), and for probabilistic privacy, where it follows from the workers in the part of the
-    rows that is read as well.
+    The prior weight of pure privacy follows from the number of draws. It is omitted if that number is not yet known,
+    for measured totals (`draws_of`), and for probabilistic privacy, where it also depends on the workers in the part
+    of the rows that is read.
     """
     destination = domain.attributes[domain.index(asked["destination"])]
     urns = []

@@ -19,23 +19,23 @@ class Entry(LearnerEntry):
     """Origins of workers given their destination.
 
     Attributes:
-        destination: the attribute of destinations; with public totals the destination of a worker is not protected.
+        destination: the attribute of destinations; with public totals, a worker's destination is not protected.
         origin: the attribute of origins, which are drawn.
-        privacy: `pure`, or `pdp`: with probability delta draws may disclose more than epsilon.
+        privacy: `pure`, or `pdp`: with probability delta, draws may exceed epsilon.
         epsilon: budget of the draws.
         delta: delta of the draws, for `pdp`.
-        bound: the theorem by which prior weights are found, for `pdp`.
-        coarsen: whether the areas that the schema's buckets of the origin describe are drawn, and then an origin in
-            the area by public weights.
-        population: public weights of origins within their areas; those left out have 1.
-        totals: public number of workers of each destination, as many as are drawn; None if it is measured.
+        bound: the theorem that determines prior weights, for `pdp`.
+        coarsen: whether to draw first an area, a bucket of the origin in the schema, and then an origin in it by
+            public weights.
+        population: public weights of origins within their areas; 1 by default.
+        totals: public number of workers of each destination, which is also the number of draws; None if measured.
         totals_epsilon: budget of measuring the totals, if they are not public.
-        prior_workers: public numbers of workers by origin, counted for each destination as if they came from there;
-            prior weights differ between origins by them. For `pure` alone.
+        prior_workers: public numbers of workers by origin, added to the counts of each destination, so that prior
+            weights differ between origins; only for `pure`.
         sampling: probability with which an origin without workers stays in the domain of a destination, for `pdp`.
-        sampling_of: for destinations, the origins that stay with another probability than `sampling`, such as by a
-            public histogram of commuters' distances; at least `sampling`, which is charged. Origins are not coarsened.
-        accept_reject: whether draws that are too far from the counts are drawn again, for `pdp`.
+        sampling_of: for destinations, origins that stay with a probability other than `sampling`, such as one from a
+            public histogram of commute distances; at least `sampling`, which is charged. Origins are not coarsened.
+        accept_reject: whether draws too far from the counts are redrawn, for `pdp`.
     """
 
     reads_buckets: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The steps of this learner: the urns of all destinations are listed, after their totals were measured if need be."""
+"""The steps of this learner: totals are measured if they are not public, and all destinations' urns listed."""
 
 from collections.abc import Mapping
 from fractions import Fraction

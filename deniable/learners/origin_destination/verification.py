@@ -1,4 +1,4 @@
-"""What the steps and the draws of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's steps and draws, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -26,7 +26,7 @@ _OF_ORIGINS: Final = (
 
 
 def neighbouring(asked: Document) -> str | None:
-    """Which tables are neighbouring; None where one record may be added or removed, as pure privacy protects."""
+    """The definition of neighbouring tables; None for one record added or removed, as for pure privacy."""
     return _OF_ORIGINS if asked["privacy"] == "pdp" else None
 
 
@@ -44,7 +44,7 @@ def planned_totals(spec: Document, _: Domain, __: StepCost, ___: Delta) -> Plann
 
 
 def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """Whether the urns are those of the spec, with the prior weights that its budget requires."""
+    """Check that the urns are those of the spec, with the prior weights that its budget requires."""
     name = "urns.json has the draws and prior weights that follow from the spec"
     return (Check(name, found(lambda: _faults(record, described, document))),)
 
@@ -70,7 +70,7 @@ def _faults(record: Document, described: Document, document: Document) -> Iterat
 
 
 def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
-    """What each step must do: totals that are not public are measured, in a step that is charged."""
+    """The requirements on each step: totals that are not public are measured in a charged step."""
     if asked.get("totals") is not None:
         return {
             "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns})

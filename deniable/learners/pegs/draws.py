@@ -1,4 +1,4 @@
-"""What is counted for the draws of this learner, and the draws; see `deniable.mechanisms.ChargedDraws`."""
+"""The counts and the draws of this learner; see `deniable.mechanisms.ChargedDraws`."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -55,7 +55,7 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
 
 
 def _decided(entry: Entry) -> "dict[str, Parameter]":
-    """Parameters of draws that are left out where they are as they once always were."""
+    """Parameters of draws that are omitted at their original default."""
     found: dict[str, Parameter] = {}
     if entry.sweeps > 1:
         found["sweeps"] = entry.sweeps
@@ -79,10 +79,10 @@ def plan_of(entry: Entry, domain: Domain, records: int) -> DrawsPlan:
 
 
 def require_mass(domain: Domain, priors: Sequence[int], draws_per_row: int) -> None:
-    """Refuse weights whose sum might not fit into 64 bits, for any number of records that can be read.
+    """Refuse weights whose sum might overflow 64 bits for some readable number of records.
 
     Raises:
-        InvalidInput: it might not.
+        InvalidInput: it might overflow.
     """
     prior = max(prior * size for prior, size in zip(priors, domain.cardinalities, strict=True))
     if prior + UNIT * (MOST_RECORDS + draws_per_row) > LARGEST_MASS:
@@ -95,7 +95,7 @@ def keys_of(domain: Domain, document: Mapping[str, Any]) -> Parents:
     """The keys that the urns' document lists, by column number.
 
     Raises:
-        InvalidInput: it is of another format.
+        InvalidInput: it has another format.
     """
     require_format(document, FORMAT)
     by_name = {each["name"]: each["key"] for each in document["attributes"]}
@@ -168,10 +168,10 @@ def _open(
 
 
 def with_public_records(domain: Domain, entry: Entry, tables: Sequence[Counts]) -> Sequence[Counts]:
-    """The counts with the public records of `alpha_shape` in every row.
+    """The counts, with the public records of `alpha_shape` added to every row.
 
-    Weights b n_j + a become b (n_j + s_j) + a: prior weights of a / b + s_j, of which the smallest, which decides the
-    cost, is a / b at least.
+    Weights b n_j + a become b (n_j + s_j) + a: prior weights of a / b + s_j, the smallest of which determines the cost
+    and is at least a / b.
     """
     shape = [entry.alpha_shape.get(name) for name in domain.names]
     return [

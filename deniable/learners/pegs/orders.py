@@ -1,8 +1,8 @@
 """Orders of the other attributes by mutual information in noisy tables of pairs, which are charged.
 
-The paper orders them by exact mutual information of the confidential records, at no charge; that is a leak. Here each
-pair of attributes with more than one bucket is counted by buckets, with discrete Laplace noise. The orders are
-post-processing.
+The paper orders them by the exact mutual information in the confidential records, without a charge, which is a leak.
+Here each pair of attributes with more than one bucket is counted by buckets, with discrete Laplace noise. The orders
+are post-processing.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def noisy_pairs(
 
     Args:
         domain: the public domain.
-        epsilon: budget of all tables together.
+        epsilon: total budget of all tables.
         tables: the tables of `pair_tables`.
         open_stream: opens the streams of this step.
     """
@@ -50,7 +50,7 @@ def noisy_pairs(
 
 
 def orders_by_information(domain: Domain, noisy: Sequence[Counts]) -> tuple[tuple[int, ...], ...]:
-    """For each attribute, the others by their mutual information with it; ties, and the rest, as in the schema.
+    """For each attribute, the others by their mutual information with it; ties and the rest in the schema's order.
 
     Args:
         domain: the public domain.

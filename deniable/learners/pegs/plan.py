@@ -1,6 +1,6 @@
-"""Keys, priors and blocks of the perturbed Gibbs sampler, and the cost of its draws: fixed before any record is read.
+"""Keys, priors and blocks of the perturbed Gibbs sampler, and the cost of its draws, fixed before any record is read.
 
-Needs no compiled code: verification derives the same.
+Needs no compiled code, because verification derives the same.
 
 Source: Park, Ghosh, Shankar 2013; README.md derives the costs.
 """
@@ -21,9 +21,9 @@ from deniable.privacy.urn_costs import prior_for, urn_epsilon
 FORMAT = "deniable/urns/1"
 QUERY = "draws of records from exact counts"
 MOST_CELLS = 1 << 26
-"""Largest number of cells of all tables, which are held in memory: half a gibibyte."""
+"""Largest total number of cells of the tables, which are held in memory: half a gibibyte."""
 MOST_SEEDS = 10_000
-"""Largest number of seeds that are taken from a public file, the first valid ones."""
+"""Largest number of seeds from a public file; the first valid ones are used."""
 _ROOT_DIGITS = 10**6
 
 
@@ -34,7 +34,7 @@ def key_of(domain: Domain, order: Sequence[int], most: int) -> tuple[int, ...]:
 
     Args:
         domain: the public domain.
-        order: the other attributes, the most informative first.
+        order: the other attributes, most informative first.
         most: largest number of combinations.
 
     Source: Park, Ghosh, Shankar 2013, section 4 (feature hashing).
@@ -63,9 +63,9 @@ class DrawsPlan:
         records: number of records.
         epsilon: budget of one block.
         block: number of records in a block, B.
-        draws_per_row: number of draws r that a row serves in a block.
+        draws_per_row: number of draws r from a row's urn in a block.
         by_values: whether the budget is divided among attributes in proportion to the square root of their number of
-            values, rather than evenly.
+            values instead of equally.
     """
 
     domain: Domain
@@ -77,7 +77,7 @@ class DrawsPlan:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks; the last one may be shorter than the others, at the same cost."""
+        """Number of blocks; the last one may be shorter, at the same cost."""
         return -(-self.records // self.block)
 
     @cached_property
@@ -97,12 +97,12 @@ class DrawsPlan:
 
     @property
     def block_epsilon(self) -> Fraction:
-        """Cost of one block: the sum over the attributes of ln(1 + r b / a), however many records a block has."""
+        """Cost of one block of any length: the sum over the attributes of ln(1 + r b / a)."""
         return sum((urn_epsilon(prior, self.draws_per_row) for prior in self.priors if prior), start=Fraction(0))
 
     @property
     def events(self) -> tuple[MechanismEvent, ...]:
-        """The draws of all blocks; none if no attribute has more than one value."""
+        """The draws of all blocks; empty if no attribute has more than one value."""
         if not self.block_epsilon:
             return ()
         return (
@@ -117,7 +117,7 @@ def public_orders(domain: Domain, asked: Mapping[str, Sequence[str]] | None) -> 
 
     Args:
         domain: the public domain.
-        asked: orders by attribute; those left out, and all if it is None, have the order of the schema.
+        asked: orders by attribute; missing ones, and all if None, follow the schema.
 
     Raises:
         InvalidInput: an order names an unknown attribute, the attribute itself, or another twice.
@@ -132,7 +132,7 @@ def public_orders(domain: Domain, asked: Mapping[str, Sequence[str]] | None) -> 
 
 
 def bucketed_pairs(domain: Domain) -> tuple[tuple[int, int], ...]:
-    """The pairs of attributes with more than one bucket, which are counted for measured orders."""
+    """The pairs of attributes with more than one bucket, which are counted to measure orders."""
     several = [i for i, size in enumerate(domain.bucket_counts) if size > 1]
     return tuple(combinations(several, 2))
 
@@ -147,7 +147,7 @@ def order_events(domain: Domain, epsilon: Fraction) -> tuple[MechanismEvent, ...
 
     Args:
         domain: the public domain.
-        epsilon: budget of all tables together.
+        epsilon: total budget of all tables.
     """
     pairs = len(bucketed_pairs(domain))
     if not pairs:
@@ -174,10 +174,10 @@ def keys_in_spec(
 
 
 def require_memory(domain: Domain, key_cells: int) -> None:
-    """Refuse tables that may have too many cells, whatever the data are.
+    """Refuse tables that may have too many cells, whatever the data.
 
     Raises:
-        InvalidInput: they may.
+        InvalidInput: they may have too many cells.
     """
     cells = sum(size * key_cells for size in domain.cardinalities)
     if cells > MOST_CELLS:
@@ -189,12 +189,12 @@ def require_memory(domain: Domain, key_cells: int) -> None:
 def urns_document(
     domain: Domain, keys: Sequence[Sequence[int]], seed_weights: Mapping[str, Sequence[int]], **more: Any
 ) -> dict[str, Any]:
-    """What is public of urns: everything except their counts, and prior weights, which follow from the spec.
+    """The public description of urns: everything except counts, and prior weights, which follow from the spec.
 
     Args:
         domain: the public domain.
         keys: the key of each attribute, by column number.
-        seed_weights: public weights of the values of seeds, by attribute, where they are not even.
+        seed_weights: public weights of the values of seeds, by attribute, if not uniform.
         more: further entries.
     """
     names = domain.names
@@ -210,7 +210,7 @@ def urns_document(
 
 
 def more_of_urns(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Further entries of the document that follow from a spec's entry; newer ones only where a spec has them.
+    """Further entries of the document that follow from a spec's entry; newer ones only if the spec has them.
 
     Args:
         asked: the learner's entry, as a document or as fields.
@@ -224,7 +224,7 @@ def more_of_urns(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def faults_of_seeds(domain: Domain, seeds: object) -> Iterator[str]:
-    """Faults of seeds from a public file, as the document of urns lists their codes."""
+    """Faults of the seeds from a public file, listed by their codes in the document of urns."""
     if not isinstance(seeds, list) or not 1 <= len(seeds) <= MOST_SEEDS:
         yield f"seeds must be from 1 to {MOST_SEEDS:,} records of the public file"
         return

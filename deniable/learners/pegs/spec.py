@@ -17,11 +17,11 @@ _MOST_WEIGHT = 10**9
 
 
 Orders: TypeAlias = dict[str, tuple[str, ...]] | None
-"""For each attribute, the others from which its key is made; None for those of the schema."""
+"""For each attribute, the others that form its key, in order; None for the schema's order."""
 
 
 def of_others(orders: Orders, info: ValidationInfo) -> Orders:
-    """Public orders, refused unless each names other attributes of the table, each once."""
+    """Public orders; each must name other attributes of the table, at most once each."""
     domain = domain_known_to(info)
     if domain is not None:
         try:
@@ -32,7 +32,7 @@ def of_others(orders: Orders, info: ValidationInfo) -> Orders:
 
 
 def by_value(weights: dict[str, tuple[int, ...]], info: ValidationInfo) -> dict[str, tuple[int, ...]]:
-    """Weights of values by attribute, refused unless they are of attributes of the table and of all their values."""
+    """Weights of values by attribute, which must be attributes of the table, with a weight for every value."""
     domain = domain_known_to(info)
     if domain is None:
         return weights
@@ -46,11 +46,10 @@ def by_value(weights: dict[str, tuple[int, ...]], info: ValidationInfo) -> dict[
 
 
 class SeededEntry(LearnerEntry):
-    """The common part of the entries of learners whose records begin at public seeds.
+    """The common part of the entries of learners whose records start from public seeds.
 
     Attributes:
-        seed_weights: public weights of the values with which seeds are drawn, by attribute; an attribute that is left
-            out is drawn evenly.
+        seed_weights: public weights by which values of seeds are drawn, by attribute; uniform by default.
     """
 
     is_drawn_from_counts: ClassVar[bool] = True
@@ -77,8 +76,8 @@ class KeyedEntry(SeededEntry):
 
     Attributes:
         key_cells: largest number of combinations of buckets of a key.
-        orders: for each attribute, the others from which its key is made, the most informative first; public. An
-            attribute that is left out has the order of the schema.
+        orders: public; for each attribute, the others that form its key, most informative first; by default in the
+            schema's order.
     """
 
     key_cells: Annotated[Count, Field(le=MOST_KEY_CELLS)] = 2000
@@ -91,21 +90,21 @@ class KeyedEntry(SeededEntry):
 
 
 class OrderBudget(Strict):
-    """How orders of the other attributes are measured.
+    """The measurement of the orders of the other attributes.
 
     Attributes:
-        epsilon: budget of all tables of pairs, for the records that are counted.
+        epsilon: budget of all tables of pairs, for the counted records.
     """
 
     epsilon: Epsilon
 
 
 class SeedFile(Strict):
-    """A file that anyone may read, whose records are the seeds.
+    """A public file whose records are the seeds.
 
     Attributes:
         path: the file, relative to the spec's folder.
-        sha256: its digest; another file is refused. `python -m flows select` prints it.
+        sha256: its digest; a file with another digest is refused. `python -m flows select` prints it.
     """
 
     path: PublicFile
@@ -116,17 +115,17 @@ class Entry(KeyedEntry):
     """The perturbed Gibbs sampler.
 
     Attributes:
-        structure: if given, orders are measured instead of public: by mutual information in noisy tables of pairs.
-        epsilon: budget of one block, which is one record unless `block` says otherwise.
-        block: number of records of a block, B: each begins at the one before.
-        draws_per_row: number of draws that a row of a table serves in a block; then it is even for the rest of it.
-        division: how the budget of a block is divided among attributes: equally, or by the square root of their
-            numbers of values.
-        sweeps: number of passes over a record, S: only the last is kept. A block of B records is B S passes, and costs
-            as much as one of any length.
-        alpha_shape: for attributes, public numbers of records of each value that are counted in every row as if they
-            were there, such as a public marginal; prior weights differ between values by them.
-        seed_file: a public file whose records are the seeds, instead of seeds drawn by weights.
+        structure: if given, orders are measured, by mutual information in noisy tables of pairs, instead of public.
+        epsilon: budget of one block, which is one record by default.
+        block: number of records of a block, B; each starts from the previous one.
+        draws_per_row: number of draws from a row of a table in a block; later draws from the row are uniform.
+        division: the division of a block's budget among attributes: equally, or by the square root of their numbers of
+            values.
+        sweeps: number of passes over a record, S; only the last is kept. A block of B records has B S passes; its cost
+            does not depend on the number of passes.
+        alpha_shape: for attributes, public numbers of records of each value, such as a public marginal, that are added
+            to the counts of every row, so that prior weights differ between values.
+        seed_file: a public file whose records are the seeds, in place of seeds drawn by weights.
     """
 
     reads_buckets: ClassVar[bool] = True
@@ -149,12 +148,12 @@ class Entry(KeyedEntry):
 
     @property
     def public_file(self) -> str | None:
-        """The file of seeds, if there is one."""
+        """The file of seeds, if any."""
         return None if self.seed_file is None else self.seed_file.path
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The part that orders are measured from, if they are."""
+        """The part from which orders are measured, if any."""
         return () if self.structure is None else self.parts
 
     @field_validator("alpha_shape")

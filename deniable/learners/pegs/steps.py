@@ -1,4 +1,4 @@
-"""The step of this learner: keys of the urns are listed, by public orders or by measured ones."""
+"""The step of this learner: it lists the urns' keys, by public or measured orders."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

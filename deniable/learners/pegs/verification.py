@@ -1,4 +1,4 @@
-"""What the step and the draws of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step and draws, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -49,7 +49,7 @@ def planned_orders(spec: Document, domain: Domain, _: StepCost, __: Delta) -> Pl
 
 
 def check_urns(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """Whether the urns have the keys and seeds of the spec; measured keys must be ones that some order gives."""
+    """Check that the urns have the keys and seeds of the spec; measured keys must follow from some order."""
     asked = record["spec"]["document"]["learner"]
 
     def faults() -> Iterator[str]:

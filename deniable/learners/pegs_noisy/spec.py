@@ -17,8 +17,8 @@ class Entry(CountingEntry):
     Attributes:
         noise: noise added to the counts.
         key_cells: largest number of combinations of buckets of a key.
-        orders: for each attribute, the others from which its key is made, the most informative first; public. Those
-            after it in the schema are passed over. An attribute that is left out has the order of the schema.
+        orders: public; for each attribute, the others that form its key, most informative first, skipping those after
+            it in the schema; by default in the schema's order.
         parameters: the budget of all tables.
     """
 

@@ -1,4 +1,4 @@
-"""The step of this learner: noisy tables of keys make a Bayesian network."""
+"""The step of this learner: a Bayesian network from noisy tables of keys."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -62,7 +62,7 @@ def noisy_counts(
     Args:
         domain: the public domain.
         families: attributes with their keys.
-        epsilon: budget of all tables together.
+        epsilon: total budget of all tables.
         tables: their counts, shape (combinations, values).
         open_stream: opens the streams of this step.
     """
@@ -95,7 +95,7 @@ def _learn(
 
 
 def _released(domain: Domain, epsilon: Fraction, table: NoisyTable, turn: int) -> MeasuredTable:
-    """A table as it was released; the attribute comes after those of its key."""
+    """A released table; the attribute comes after those of its key."""
     key, child = table.family
     shape = [*(domain.bucket_counts[other] for other in key), domain.cardinalities[child]]
     return MeasuredTable(

@@ -1,4 +1,4 @@
-"""What the step of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's step, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -28,7 +28,7 @@ _FLOATING = 1e-9
 
 
 def planned_tables(spec: Document, domain: Domain, _: StepCost, __: Delta) -> Planned:
-    """One noisy table for each attribute, of a scale that follows from the budget."""
+    """One noisy table for each attribute, with the scale that follows from the budget."""
     events = table_events(domain, Fraction(spec["learner"]["parameters"]["epsilon"]))
     return Planned(events, nothing_wrong, lambda guarantee: faults_of_claim(guarantee, events, Fraction(0)))
 
@@ -46,7 +46,7 @@ def check_measured(record: Document, described: Document, document: Document) ->
 
 
 def _faults_of_form(asked: Document, measured: Measurements, _: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults of tables other than one for each attribute of several values and its key, in this order."""
+    """Faults unless there is one table for each attribute of several values and its key, in order."""
     domain = measured.domain
     keys = keys_before(domain, asked["orders"], asked["key_cells"])
     right = [((*key, i), (i,)) for i, key in enumerate(keys) if domain.cardinalities[i] > 1]

@@ -1,7 +1,7 @@
 """Noisy tables of a chosen network, and the Bayesian network that follows from them.
 
-The first attributes have one joint table, by their values; each further attribute has one by its parents' buckets. All
-later sums, clamping at 0 and division are post-processing of noisy integers.
+The first attributes have one joint table, by value; each further attribute has one by its parents' buckets. All
+subsequent sums, clamping at 0, and division are post-processing of noisy integers.
 
 Source: Zhang et al. 2017, Algorithm 1; Ping, Stoyanovich, Howe 2017, section 3.2.3.
 """
@@ -28,7 +28,7 @@ from deniable.models.bayes_net import UNIT, BayesNet, Weights
 from deniable.models.graph import Graph
 
 FIRST, FURTHER = "first", "further"
-"""Reasons of tables: the joint table of the first attributes, and that of a further attribute with its parents."""
+"""Reasons for tables: the joint table of the first attributes, and that of a further attribute with its parents."""
 
 _DIGITS = 6
 
@@ -49,7 +49,7 @@ class NoisyTable:
 def learn_tables(
     plan: NetworkPlan, network: Network, counter: Counter, open_stream: StreamOpener
 ) -> tuple[tuple[NoisyTable, ...], tuple[MeasuredTable, ...]]:
-    """Count the tables of a network, add noise, and sum the first one for each attribute in it.
+    """Count the tables of a network, add noise, and marginalise the first one for each attribute in it.
 
     Args:
         plan: the budget.
@@ -58,7 +58,7 @@ def learn_tables(
         open_stream: opens the streams of this step.
 
     Returns:
-        A table for each family, and the tables as they were released.
+        A table for each family, and the released tables.
     """
     if not network:
         return (), ()
@@ -97,7 +97,7 @@ def learn_tables(
 
 
 def _released(plan: NetworkPlan, counts: Counts, family: Family, turn: int, by_values: Sequence[int]) -> MeasuredTable:
-    """A table as it was released, with its attributes in the order of the domain."""
+    """A released table, with its attributes in the order of the domain."""
     axes = (*family.parents, family.child)
     sums = np.ascontiguousarray(counts.transpose(np.argsort(axes)))
     return MeasuredTable(
@@ -124,7 +124,7 @@ def _summed(plan: NetworkPlan, joint: Counts, last: Family, family: Family) -> C
 
 
 def weights_of(table: Counts) -> Weights:
-    """Conditional probabilities given the parents; the overall probabilities for an empty configuration."""
+    """Conditional probabilities given the parents; for an empty configuration, the marginal probabilities."""
     shares = probabilities_of(table)
     empty = np.maximum(table, 0).sum(axis=1) == 0
     shares[empty] = probabilities_of(table.sum(axis=0, keepdims=True))
@@ -148,7 +148,7 @@ def network_of(plan: NetworkPlan, tables: Sequence[NoisyTable]) -> BayesNet:
 
 
 def _similarities(plan: NetworkPlan, table: NoisyTable) -> tuple[float, ...]:
-    """Symmetrical uncertainty of an attribute and each parent's buckets, by noisy counts."""
+    """Symmetrical uncertainty of an attribute and each parent's buckets, from noisy counts."""
     parents, child = table.family
     strides = configuration_strides(plan.domain, parents)
     counts = np.maximum(table.counts, 0)

@@ -24,7 +24,7 @@ def cells_of(domain: Domain, family: Family) -> int:
 
 
 def by_values(domain: Domain) -> Domain:
-    """The domain with a bucket for each value, so that parents enter by their values."""
+    """The domain with one bucket per value, so that parents are used by value."""
     finest = (replace(each, buckets=tuple(range(each.cardinality))) for each in domain.attributes)
     return replace(domain, attributes=tuple(finest))
 
@@ -35,7 +35,7 @@ class FamilyTables:
 
     Attributes:
         domain: the table's domain.
-        families: what is counted.
+        families: the counted families.
         tables: the counts of each, shape (configurations of the parents' buckets, values of the child).
     """
 
@@ -76,9 +76,9 @@ class FamilyTables:
 
     @property
     def arrays(self) -> dict[str, Counts]:
-        """The counts, to be stored by name."""
+        """The counts, as named arrays to be stored."""
         return {str(i): table for i, table in enumerate(self.tables)}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Restore the counts from what was stored."""
+        """Restore the counts from the stored arrays."""
         self.tables = [arrays[str(i)] for i in range(len(self.tables))]

@@ -1,4 +1,4 @@
-"""The choices and tables, and their cost: fixed by spec and domain before any record is read.
+"""The choices, the tables and their cost, fixed by spec and domain before any record is read.
 
 Source: Zhang et al. 2017, section 4 (degree and usefulness); Ping, Stoyanovich, Howe 2017, section 3.2.3.
 """
@@ -15,7 +15,7 @@ from deniable.privacy.loss import ExponentialEvent, MechanismEvent
 
 MOST_PARENTS = 4
 FEW_CELLS = 300
-"""Largest number of cells of a table if no number of records is stated; a few thousand records can fill it."""
+"""Largest number of cells of a table if the number of records is not stated; a few thousand records can fill it."""
 SENSITIVITY = 4
 """Sensitivity of a score to one record; see README.md."""
 
@@ -44,16 +44,16 @@ def useful_degree(rows: int, epsilon: Fraction, attributes: int, least: Fraction
 def useful_cells(rows: int, epsilon: Fraction, tables: int, least: Fraction) -> int:
     """The largest number of cells at which a table is useful, for attributes with any number of values.
 
-    Usefulness as above, with the number of cells instead of the 2^(k+1) of binary attributes.
+    Usefulness is as above, with the number of cells in place of the 2^(k+1) of binary attributes.
     """
     return max(int(rows * epsilon / (4 * least * max(tables, 1))), 1)
 
 
 def _fitting(sizes: Sequence[int], most: int, cells_of: Callable[[int], int]) -> tuple[int, int]:
-    """The largest degree at which the smallest possible first table is useful, and the cells that a table may have.
+    """The largest degree at which the smallest possible first table is useful, and the largest number of cells.
 
-    The rule of `useful_degree` is that of binary attributes. The first table has degree + 1 attributes by their values,
-    whatever their numbers of values, and cannot be avoided.
+    The rule of `useful_degree` is for binary attributes. The first table has degree + 1 attributes by value, whatever
+    their numbers of values, and cannot be avoided.
     """
     degree = next((k for k in range(most, 0, -1) if prod(sizes[: k + 1]) <= cells_of(k)), 0)
     return degree, cells_of(degree)
@@ -68,7 +68,7 @@ class NetworkPlan:
         degree: number of parents of an attribute, or fewer if fewer attributes are available.
         structure_epsilon: epsilon of all choices.
         parameter_epsilon: epsilon of all tables.
-        max_cells: largest number of cells of a candidate table, where smaller ones exist.
+        max_cells: largest number of cells of a candidate table, if smaller ones exist.
     """
 
     domain: Domain
@@ -136,10 +136,10 @@ def network_plan(
         domain: the public domain.
         structure_epsilon: budget of the choices.
         parameter_epsilon: budget of the tables.
-        degree: the number of parents, if it is stated.
-        rows: otherwise a public number of rows.
+        degree: the number of parents, if stated.
+        rows: otherwise, a public number of rows.
         least: the usefulness that the degree must then have.
-        max_cells: the largest number of cells, if it is stated.
+        max_cells: the largest number of cells, if stated.
     """
     sizes = sorted(size for size in domain.cardinalities if size > 1)
     attributes = len(sizes)

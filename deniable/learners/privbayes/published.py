@@ -1,4 +1,4 @@
-"""What a learner of noisy tables makes public: the graph and the network that follow from them, and the tables."""
+"""The public products of a learner of noisy tables: the tables, and the graph and network that follow from them."""
 
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.noisy_tables import MeasuredTable, estimated_records
@@ -12,7 +12,7 @@ def made_of(learner: str, net: BayesNet, released: tuple[MeasuredTable, ...]) ->
     Args:
         learner: name of the learner.
         net: the network.
-        released: the noisy tables that it follows from.
+        released: the noisy tables from which it follows.
     """
     domain = net.domain
     measured = Measurements(

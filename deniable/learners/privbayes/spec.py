@@ -22,14 +22,14 @@ Degree = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_PARENTS)]
 
 
 class ChoiceBudget(Strict):
-    """How the network is chosen.
+    """The choice of the network.
 
     Attributes:
-        epsilon: budget of all choices, for the records that they are made from.
+        epsilon: budget of all choices, for the records used.
         degree: number of parents of an attribute, unless too few are available.
-        rows: instead of the degree, a public number of rows from which it follows.
+        rows: in place of the degree, a public number of rows from which it follows.
         usefulness: smallest ratio of a table's mean count to its noise, if the degree follows from `rows`.
-        max_cells: largest number of cells of a candidate table, where smaller ones exist; by default 300, or the number
+        max_cells: largest number of cells of a candidate table, if smaller ones exist; by default 300, or the number
             that follows from `rows` and `usefulness`.
     """
 
@@ -51,7 +51,7 @@ class Entry(CountingEntry):
 
     Attributes:
         noise: noise added to the counts.
-        structure: how the network is chosen.
+        structure: the choice of the network.
         parameters: the budget of its tables.
     """
 

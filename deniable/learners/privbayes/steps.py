@@ -17,7 +17,7 @@ from deniable.privacy.accounting import best
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 
 NETWORK = Product(name="network", file="network.json", is_shown=True)
-"""The attributes in the order in which they were chosen, each with its parents."""
+"""The attributes in the order of their choice, each with its parents."""
 
 
 def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:

@@ -1,6 +1,6 @@
-"""The choices of PrivBayes: which attribute comes next, and which of the earlier attributes are its parents.
+"""The choices of PrivBayes: the next attribute, and its parents among earlier attributes.
 
-Only the exponential mechanism sees counts, as integer scores.
+Only the exponential mechanism uses counts, as integer scores.
 
 Source: Zhang et al. 2017, Algorithm 4; Ping, Stoyanovich, Howe 2017, Algorithm 1.
 """
@@ -22,7 +22,7 @@ from deniable.learners.privbayes.scores import dependence
 from deniable.mechanisms import Counter
 
 Network: TypeAlias = tuple[Family, ...]
-"""The families in the order in which they were chosen, the first without parents."""
+"""The families in the order of their choice, the first without parents."""
 
 MOST_CANDIDATES = 20_000
 """Largest number of parent sets considered in a round, over all attributes; if there are more, a sample is drawn."""
@@ -31,7 +31,7 @@ _CELLS_AT_A_TIME = 1 << 24
 
 @dataclass(eq=False)
 class NetworkSearch:
-    """The choices, one after the other.
+    """The sequence of choices.
 
     Attributes:
         plan: the budget.
@@ -82,7 +82,7 @@ class NetworkSearch:
         return [family for child in left for family in self._families(child, sorted(before), each)]
 
     def _of_first_table(self, before: Sequence[int], left: Sequence[int]) -> list[Family]:
-        """Candidates for the first joint table, with all earlier attributes as parents: those that keep it small."""
+        """Candidates for the first joint table, with all earlier attributes as parents, that keep it small."""
         sizes = self.plan.domain.cardinalities
         cells = prod(sizes[i] for i in before)
         fitting = [child for child in left if cells * sizes[child] <= self.plan.max_cells]
@@ -90,7 +90,7 @@ class NetworkSearch:
         return [Family(tuple(sorted(before)), child) for child in fitting or [c for c in left if sizes[c] == least]]
 
     def _families(self, child: int, before: Sequence[int], most: int) -> list[Family]:
-        """Sets of parents of an attribute: of the planned size, or of the largest size at which tables are small."""
+        """Sets of parents of an attribute: of the planned size, or of the largest size with small tables."""
         for size in range(self.plan.degree, 0, -1):
             found = [Family(parents, child) for parents in self._sets(child, before, size, most)]
             fitting = [family for family in found if cells_of(self.plan.domain, family) <= self.plan.max_cells]
@@ -106,7 +106,8 @@ class NetworkSearch:
         stream = self.open_stream(
             mechanism="candidates", parameters={"turn": len(before), "attribute": child, "size": size}
         )
-        # A set is the first attributes in the order of random words, two of which are equal with probability 2^-32.
+        # A set consists of the first attributes in the order of random words, two of which are equal with probability
+        # 2^-32.
         words = stream.take(most * len(before)).reshape(most, len(before))
         drawn = np.sort(np.argsort(words, axis=1, kind="stable")[:, :size], axis=1)
         yield from sorted({tuple(before[place] for place in places) for places in drawn.tolist()})

@@ -1,4 +1,4 @@
-"""What the steps of this learner must do, derived from spec and domain."""
+"""The requirements on this learner's steps, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -72,7 +72,7 @@ def check_measured(record: Document, described: Document, document: Document) ->
 
 
 def _faults_of_form(spec: Document, measured: Measurements, _: Sequence[MechanismEvent]) -> Iterator[str]:
-    """Faults of tables other than the first joint one by values, and one for each further attribute."""
+    """Faults unless there is a first joint table by value, and one table for each further attribute."""
     domain, plan = measured.domain, _plan(spec, measured.domain)
     if any(own.tolist() != list(each.buckets) for own, each in zip(measured.buckets, domain.attributes, strict=True)):
         yield f"{FILE} must have the buckets of the schema"

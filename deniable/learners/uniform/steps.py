@@ -1,4 +1,4 @@
-"""The steps of this learner: the graph without edges, and equal probabilities; both follow from the domain."""
+"""The steps of this learner: a graph without edges, and equal probabilities, which both follow from the domain."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the steps of this learner must do: they read no data."""
+"""The requirements on this learner's steps: they read no data."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -2,13 +2,13 @@
 
 A model that copies the first L attributes of a seed depends on the seeds only through the number that share each
 prefix. Noise is added to these counts once, small noisy counts are dropped and the exact counts are discarded; all
-records are drawn from the remaining noisy counts. How they are drawn does not belong here (sampling).
+records are drawn from the remaining noisy counts. The draws do not belong here (sampling).
 
 Theorem B. Let h(v) be the number of records with prefix v, Z_v independent discrete Laplace noise of scale
 1 / epsilon, tau >= 1, and p = Pr[1 + Z >= tau] = e^(-epsilon (tau - 1)) / (1 + e^-epsilon) at most delta. The set of
 all (v, h(v) + Z_v) with h(v) > 0 and h(v) + Z_v >= tau is (epsilon, delta)-differentially private for added and
-removed records, and (2 epsilon, delta)-differentially private for replaced ones. So is any number of records drawn
-from it and from public or noisy numbers alone, which is post-processing.
+removed records, and (2 epsilon, delta)-differentially private for replaced ones. The same holds for any number of
+records drawn from it and from public or noisy numbers alone, by post-processing.
 
 Proof. Adding a record changes the count of its prefix from c to c + 1. Cells are independent, so only the distribution
 of this cell matters. If c > 0, the noisy count shifts by 1 and every probability changes by a factor in
@@ -33,10 +33,10 @@ most Pr[k - 1 + Z >= tau], which is at most beta / n_max if
 tau >= k - 1 + ln(n_max / (beta (1 + e^-epsilon))) / epsilon. At most n cells are not empty. If n <= n_max then, with
 probability 1 - beta over the noise, no record, however many are drawn, copies a prefix of fewer than k people. If the
 mass lost to the threshold is restored, records whose prefix was not kept copy nothing: they are drawn from the model,
-given noisy numbers alone. No k holds for them: no one may have their prefix, or one person. They have the differential
-privacy of the whole, and anyone can recognise them by their prefix. With more than n_max records, differential privacy
-is unchanged, and beta grows as n / n_max. (Theorem 1 of the paper states this for one record at a time, and with a
-noisy threshold.)
+given noisy numbers alone. No k is guaranteed for them: their prefix may belong to nobody, or to a single person. They
+have the differential privacy of the whole, and anyone can recognise them by their prefix. With more than n_max
+records, differential privacy is unchanged, and beta grows as n / n_max. (Theorem 1 of the paper states this for one
+record at a time, with a noisy threshold.)
 
 Source: thresholds on noisy counts of non-empty cells: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Bun, Nissim, Stemmer
 2016. Theorem B in this form, and its proof, are ours.
@@ -71,7 +71,7 @@ FORMAT = "deniable/prefix-histogram/1"
 
 @dataclass
 class PrefixCounts:
-    """Number of records that share each prefix. The counts of chunks sum to the counts of the whole.
+    """Number of records that share each prefix; counts of chunks sum to counts of the table.
 
     Attributes:
         domain: the table's domain, m attributes.
@@ -90,7 +90,7 @@ class PrefixCounts:
     counts: "Counts" = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Start without records; refuse a prefix length that is not possible."""
+        """Start without records; refuse an impossible prefix length."""
         if not 0 <= self.length <= len(self.order):
             msg = f"a prefix must have 0 to {len(self.order)} attributes, got {self.length}."
             raise InvalidInput(msg)
@@ -131,11 +131,11 @@ class PrefixCounts:
 
     @property
     def arrays(self) -> "dict[str, Codes | Counts]":
-        """The counts, to be stored by name."""
+        """The counts, as named arrays to be stored."""
         return {"rows": np.asarray([self.rows]), "cells": self.cells, "counts": self.counts}
 
     def restore(self, arrays: "Mapping[str, Counts]") -> None:
-        """Restore the counts from what was stored."""
+        """Restore the counts from the stored arrays."""
         self.rows, self.cells = int(arrays["rows"][0]), arrays["cells"].astype(np.uint16)
         self.counts = arrays["counts"]
 
@@ -163,7 +163,7 @@ class PrefixHistogram:
         columns: column numbers of a prefix's attributes, in topological order, L of them.
         cells: codes of the prefixes, in lexicographic order, shape (v, L).
         counts: their noisy counts, at least 1, shape (v,).
-        rows: a noisy number of all records, if requested.
+        rows: the noisy total number of records, if requested.
     """
 
     domain: Domain
@@ -192,8 +192,9 @@ class PrefixHistogram:
     def seedless_weight(self) -> int:
         """Weight of the model outside the kept prefixes, on the scale of the noisy counts.
 
-        All of the weight if no prefix is left. Otherwise the noisy number of records less the sum of the noisy counts,
-        which estimates the number with a dropped prefix: post-processing, at no cost beyond the number of records.
+        All of the weight if no prefix is left. Otherwise the noisy number of records minus the sum of the noisy
+        counts, which estimates the number with a dropped prefix: post-processing, at no cost beyond that of the number
+        of records.
         """
         if not len(self.counts):
             return 1
@@ -218,7 +219,7 @@ class PrefixHistogram:
         """The histogram that a document describes.
 
         Raises:
-            InvalidInput: the format is another, or the document describes no histogram over this domain.
+            InvalidInput: the format is different, or the document does not describe a histogram over this domain.
         """
         if document.get("format") != FORMAT:
             got = document.get("format")
@@ -242,14 +243,14 @@ class PrefixHistogram:
 
 @dataclass(frozen=True)
 class HistogramRecipe:
-    """The budget of the histogram, and how many people must share a prefix.
+    """The budget of the histogram, and the number of people who must share a prefix.
 
     Attributes:
         epsilon: epsilon of the histogram, including the number of records.
         delta: delta of the histogram, above 0.
         k: smallest number of people who share a kept prefix; given with `beta` and `max_rows` or not at all.
         beta: probability that some kept prefix is shared by fewer.
-        max_rows: a public bound on the number of records, n_max.
+        max_rows: public upper bound on the number of records, n_max.
         epsilon_rows: epsilon of a noisy number of records, less than `epsilon`. If given, the mass lost to the
             threshold is restored: that share of the records is drawn from the model, with prefixes that were not kept.
             Otherwise such prefixes do not occur.
@@ -293,7 +294,7 @@ class HistogramRecipe:
         return self.epsilon - (self.epsilon_rows or 0)
 
     def calibrate(self) -> "HistogramMechanism":
-        """Choose the threshold: the smallest that meets delta and, if k is given, the guarantee of k.
+        """Choose the threshold: the smallest that satisfies delta and, if k is given, the guarantee of k.
 
         tau = 1 + ceil(ln(1 / (delta (1 + e^-epsilon))) / epsilon), or if that is larger
         tau_k = k - 1 + ceil(ln(n_max / (beta (1 + e^-epsilon))) / epsilon). See Theorem B above.
@@ -308,7 +309,7 @@ class HistogramRecipe:
 def least_excess(epsilon: Fraction, probability: Fraction) -> int:
     """Smallest z >= 0 that discrete Laplace noise of scale 1 / epsilon reaches with at most the given probability.
 
-    Decided in integers; the logarithm only gives the starting point.
+    It is determined in integers; the logarithm only provides the starting point.
 
     Args:
         epsilon: above 0.
@@ -329,7 +330,7 @@ class HistogramMechanism:
 
     Attributes:
         recipe: the budget.
-        threshold: smallest noisy count that is kept.
+        threshold: smallest noisy count to keep.
     """
 
     recipe: HistogramRecipe
@@ -357,7 +358,7 @@ class HistogramMechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """Cost of the histogram and of any number of records drawn from it, for add-remove neighbours."""
+        """Cost of the histogram, and of any number of records drawn from it, for add/remove neighbours."""
         return Guarantee(float(self.recipe.epsilon), float(self._cells_event.delta), "theorem_b")
 
     def failure_probability(self, k: int, rows: int) -> float:
@@ -380,7 +381,7 @@ class HistogramMechanism:
             counts: counts of the seeds' prefixes.
             open_stream: opens the streams of this step.
         """
-        # Compiled code, which may be absent where the cost of a histogram is verified.
+        # Compiled code, which may be absent if only the cost of a histogram is verified.
         from deniable.foundation.noise import DiscreteLaplace  # noqa: PLC0415
 
         recipe = self.recipe

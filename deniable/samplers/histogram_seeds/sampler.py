@@ -1,4 +1,4 @@
-"""This sampler draws prefixes by their noisy counts, and the rest from the model."""
+"""Draws prefixes by their noisy counts, and the rest of each record from the model."""
 
 from collections.abc import Mapping
 from functools import partial

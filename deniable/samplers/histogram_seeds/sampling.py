@@ -1,14 +1,14 @@
 """Records from a noisy histogram of prefixes: draw a prefix by its noisy count, and the rest from the network.
 
-If the mass lost to the threshold is restored, that share of the records begins with a prefix that was not kept and is
-drawn from the network alone; anyone can recognise these records.
+If the mass lost to the threshold is restored, that share of the records has prefixes that were not kept and is drawn
+from the network alone; anyone can recognise these records.
 
 This is post-processing of public values, so it costs nothing. Making the histogram does not belong here
 (noisy_histogram).
 
 A prefix is drawn by a number below 2^64, two words. Its share is a multiple of 2^-64, a difference of rounded running
-sums, and so within 2^-64 of its noisy count divided by the total: no draw is rejected. So every record uses the same
-number of words, and records can be drawn in any number of parts.
+sums, and hence within 2^-64 of its noisy count divided by the total: no draw is rejected. Thus every record uses the
+same number of words, and records can be drawn in any number of parts.
 """
 
 from dataclasses import dataclass
@@ -35,15 +35,15 @@ _BITS_32 = np.uint64(32)
 
 
 class MixtureArrays(NamedTuple):
-    """The prefixes and their shares, for compiled code; the last share may be that of the model elsewhere.
+    """The prefixes and their shares, for compiled code; the last share may be that of the model outside them.
 
     Attributes:
         cells: codes of the prefixes, shape (v, L).
-        bounds: where the shares of [0, 2^64) end, except for the last one, in ascending order.
+        bounds: ends of the shares of [0, 2^64), ascending, without the last one.
         guide: number of bounds that do not exceed the smallest number with given leading bits.
         guide_shift: number of bits that are not leading.
         least_copied: number of attributes that every record copies from its prefix: 0 if some records copy none.
-        elsewhere: how the network draws records that begin with none of the prefixes.
+        elsewhere: the network conditioned on records that begin with none of the prefixes.
     """
 
     cells: Codes
@@ -58,7 +58,7 @@ class MixtureArrays(NamedTuple):
 def _begin(mixture, words, width, begun, live, block):
     """Fill in the prefixes of a block of records, and the positions of the words for the remaining attributes.
 
-    Each record has its own words; if a prefix is copied, the words of its attributes remain unused.
+    Each record has its own words; the words of copied attributes remain unused.
     """
     records, copies, ats = block.records, block.copied, block.at
     cells, bounds, guide, shift = mixture.cells, mixture.bounds, mixture.guide, mixture.guide_shift
@@ -89,7 +89,7 @@ def _begin(mixture, words, width, begun, live, block):
 
 @numba.njit(nogil=True, cache=True)
 def _sample(net, mixture, words, width, records, block):
-    """Fill records from `width` words each, a block of them at a time."""
+    """Fill records from `width` words each, block by block."""
     for begun in range(0, len(records), ATTEMPTS_A_BLOCK):
         live = min(ATTEMPTS_A_BLOCK, len(records) - begun)
         _begin(mixture, words, width, begun, live, block)
@@ -116,7 +116,7 @@ class PrefixSampler:
 
     Attributes:
         net: the network.
-        histogram: the noisy histogram of prefixes of the network's order.
+        histogram: the noisy histogram of prefixes in the network's order.
     """
 
     net: Network
@@ -148,13 +148,13 @@ class PrefixSampler:
     @cached_property
     def arrays(self) -> MixtureArrays:
         """The histogram as flat arrays."""
-        # Computed only where it is drawn from.
+        # Computed only if draws are made.
         outside = complement(self.net, self.histogram.cells if self.histogram.seedless_weight else _no_cells())
         seedless = self.histogram.seedless_weight if outside.share > 0 else 0
         weights = [*self.histogram.counts.tolist(), *([seedless] if seedless else [])]
         sums = list(accumulate(weights))
         bounds = np.asarray([(end << 64) // sums[-1] for end in sums[:-1]], np.uint64)
-        # About two slots per bound, so that the next bound or the one after it decides.
+        # About two slots per bound, so that the next bound or the one after it usually decides.
         bits = min(_MOST_GUIDE_BITS, len(weights).bit_length() + 1)
         shift = np.uint64(64 - bits)
         slots = np.arange(1 << bits, dtype=np.uint64) << shift
@@ -197,7 +197,7 @@ class PrefixSampler:
         return records[0], position + width
 
     def probabilities(self, candidate: Codes, seeds: Codes) -> NDArray[np.float64]:
-        """The probability of drawing a candidate, the same for each seed; see `Model`."""
+        """The probability of drawing a candidate, equal for all seeds; see `Model`."""
         length = self.histogram.length
         factors = _factors(self.net.arrays, candidate)
         cells, shares = self.arrays.cells, self.shares

@@ -17,11 +17,11 @@ class Entry(SamplerEntry):
         guarantee: `histogram_seeds`.
         omega: number of attributes to resample; the others are the prefix.
         epsilon: epsilon of the histogram, for any number of records, for the records whose prefixes are counted.
-        delta: delta of the histogram in the whole release; the delta for the records that are counted follows.
+        delta: delta of the histogram in the whole release; its delta for the counted records follows.
         k: number of people who share every kept prefix, and could each have been the seed of a record that begins with
             it, with probability 1 - beta.
         beta: see `k`.
-        max_rows: a public bound on the number of records, for `k`.
+        max_rows: public upper bound on the number of records, for `k`.
         epsilon_rows: optional, a part of epsilon that is spent on a noisy number of records, to restore the mass lost
             to the threshold: that share of the records is drawn from the model alone, with prefixes that were not
             kept. `k` does not apply to them. If it is left out, such prefixes do not occur.

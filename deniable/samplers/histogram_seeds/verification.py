@@ -1,4 +1,4 @@
-"""What the step of this sampler must do, derived from the spec."""
+"""The requirements on this sampler's step, derived from the spec."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -41,4 +41,4 @@ EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
 }
 
 MAY_FALL_SHORT: Final = False
-"""The number of records drawn is the number wanted."""
+"""The number of records must be the requested one."""

@@ -8,7 +8,7 @@ from deniable.privacy.loss import noise_in_words
 from deniable.samplers.words import Box, Figures
 
 KEPT_PREFIXES = "those that begin with a prefix of the histogram; the others are drawn from the model alone"
-"""The records with a guarantee of plausible seeds, if the mass lost to the threshold is restored."""
+"""The records with guaranteed plausible seeds, if the mass lost to the threshold is restored."""
 
 
 def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""This sampler counts what records are drawn from, charges all draws before the first, and makes them."""
+"""Counts the contents of the urns, charges all draws before the first is made, and makes them."""
 
 from collections.abc import Mapping
 from functools import partial

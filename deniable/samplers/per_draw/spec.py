@@ -11,11 +11,11 @@ from deniable.samplers.entry import SamplerEntry
 
 
 class Entry(SamplerEntry):
-    """Records drawn from exact counts, every draw charged.
+    """Records drawn from exact counts, with every draw charged.
 
     Attributes:
         guarantee: `per_draw`.
-        delta: delta at which the total of all draws is stated; at 0 their epsilons add up.
+        delta: delta at which the total of all draws is stated; at 0, their epsilons are summed.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("parameters",)

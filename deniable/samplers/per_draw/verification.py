@@ -1,4 +1,4 @@
-"""What the draws must do, derived from the spec by their learner."""
+"""The requirements on the draws, derived from the spec by their learner."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -32,9 +32,9 @@ def planned_draws(spec: Document, domain: Domain, _: StepCost, delta: Delta) -> 
 _NONE = "the draws have no differential privacy, but the record states some"
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    # All are charged at once, before the first is made.
+    # All are charged together, before the first is made.
     STEP: ExpectedStep(part="parameters", plan=planned_draws, taken_in=TASK)
 }
 
 MAY_FALL_SHORT: Final = False
-"""The number of records drawn is the number charged."""
+"""The number of records must be the charged one."""

@@ -13,7 +13,7 @@ MORE = (
 
 
 def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
-    """The number of draws that were charged, the cost of one, and that of all together."""
+    """The number of charged draws, the cost of one, and the total."""
     draws = costs["draws"] or {}
     return {"draws": {**draws, "records": synthesis["records"], "more": MORE}}
 

@@ -1,6 +1,6 @@
-"""This sampler draws whole records from the model, stratified within a chunk if the model supports it.
+"""Draws whole records from the model, stratified within a chunk if the model supports it.
 
-Where there are few records, those of a chunk are then matched with the tables of the model, if it has any.
+If there are few records, those of a chunk are then matched with the model's tables, if it has any.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ from deniable.models.sequential_kernels import Network
 from deniable.samplers.seedless.spec import Entry
 
 MOST_MATCHED = 1 << 18
-"""Number of records above which they are not matched: the more there are, the less they vary about the model."""
+"""Number of records above which they are not matched: more records vary less about the model."""
 
 
 def sampler(entry: Entry, __: Domain, ___: PartDelta) -> Sampler:

@@ -1,4 +1,4 @@
-"""What the steps of this sampler must do: it has no step with a cost."""
+"""The requirements on this sampler's steps: it has none with a cost."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,4 +8,4 @@ from deniable.privacy.planned import ExpectedStep
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {}
 
 MAY_FALL_SHORT: Final = False
-"""The number of records drawn is the number wanted."""
+"""The number of records must be the requested one."""

@@ -1,4 +1,4 @@
-"""This sampler draws candidates from indexed seeds and tests each once; all are charged before the first is drawn."""
+"""Draws candidates from indexed seeds and tests each once; all are charged before the first is drawn."""
 
 from collections.abc import Mapping
 from functools import lru_cache, partial
@@ -34,7 +34,7 @@ from deniable.samplers.tested_seeds.spec import Entry
 
 
 def _write_index(index: SeedIndex, file: BinaryIO) -> None:
-    """Write the arrays in order, each in NumPy's format; the bytes of an archive would depend on Python's version."""
+    """Write the arrays in order, each in NumPy's format; an archive's bytes would depend on the version of Python."""
     for array in index.arrays:
         np.save(file, array, allow_pickle=False)
 
@@ -51,7 +51,7 @@ def sampler(entry: Entry, domain: Domain, _: PartDelta) -> Sampler:
     """Plan the sampler of a spec; see `deniable.samplers.registry.sampler_of`.
 
     Raises:
-        Refused: the exact form of Theorem 1 does not meet the epsilon per record that the spec states.
+        Refused: the exact form of Theorem 1 does not satisfy the epsilon per record stated in the spec.
     """
     mechanism, omega = attempt(entry), dict(entry.omega)
     return Sampler(prepare=_prepare(entry, domain), open=partial(_open, mechanism, omega, counting(entry)))
@@ -72,7 +72,7 @@ def attempt(entry: Entry) -> MechanismOne:
 
 
 def counting(entry: Entry) -> Counting | None:
-    """How the scan counts plausible seeds; None where counts of shared prefixes suffice."""
+    """The counting of plausible seeds by the scan; None if counts of shared prefixes suffice."""
     if entry.scores_all:
         return None
     return Counting(check_probability(entry.max_check_plausible, entry.public_rows), entry.max_plausible)
@@ -146,13 +146,13 @@ def _candidates(entry: Entry) -> PrivacyTestEvent:
 
 @lru_cache  # every step of a release needs its cost
 def _tightest(event: PrivacyTestEvent, delta: float) -> Guarantee:
-    """The tightest total for all candidates; vacuous if no theorem bounds that many."""
+    """The tightest total for all candidates; vacuous if no theorem bounds so many."""
     totals = [*compose_candidates(event, delta).values(), Guarantee(inf, delta, "none")]
     return min(totals, key=attrgetter("epsilon"))
 
 
 def _promised(record: Guarantee, entry: Entry) -> Guarantee:
-    """The guarantee for one record, if it meets what the spec states."""
+    """The guarantee for one record, if it satisfies the spec."""
     promised = float(entry.epsilon)
     if record.epsilon > promised:
         raise Refused(

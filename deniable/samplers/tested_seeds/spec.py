@@ -31,16 +31,16 @@ class Entry(SamplerEntry):
         k: number of plausible seeds that a record must have.
         gamma: largest ratio between the probabilities of plausible seeds.
         eps0: budget of the noise on k, in test 2.
-        test: privacy test 1 or 2. Test 1 has no noise and so no differential privacy, whatever epsilon and delta are.
-        epsilon: epsilon of one attempt as far as its record is concerned; the exact form of Theorem 1 must meet it.
+        test: privacy test 1 or 2. Test 1 has no noise, hence no differential privacy, whatever epsilon and delta.
+        epsilon: epsilon of one attempt for its own record; the exact form of Theorem 1 must satisfy it.
         accept_no_differential_privacy: must be true for test 1, whose candidates no ledger can charge.
-        candidates: number of candidates that are drawn and tested; always all of them.
+        candidates: number of candidates, all of which are drawn and tested.
         drop_probability: rho of Mechanism 1*, the probability of dropping a candidate regardless of the test.
         public_rows: N0, a public lower bound on the number of places from which seeds are drawn.
-        max_plausible: the largest number of plausible seeds that is counted, at least k; no limit by default.
-        max_check_plausible: how many of `public_rows` seeds are scored for a candidate, on average: each seed is
-            scored with the probability max_check_plausible / public_rows; all by default.
-        delta: delta of one attempt as far as its record is concerned.
+        max_plausible: the largest number of plausible seeds to count, at least k; no limit by default.
+        max_check_plausible: mean number of seeds scored for a candidate, out of `public_rows`: each seed is scored
+            with probability max_check_plausible / public_rows; all by default.
+        delta: delta of one attempt for its own record.
         total_delta: delta at which the total of all candidates is stated.
     """
 
@@ -68,7 +68,7 @@ class Entry(SamplerEntry):
 
     @property
     def attempts(self) -> int:
-        """Number of candidates that are drawn: always all of them."""
+        """Number of candidates, all of which are drawn."""
         return self.candidates
 
     @property
@@ -130,7 +130,7 @@ class Entry(SamplerEntry):
 
     @property
     def scores_all(self) -> bool:
-        """Whether all seeds are scored and counted, for which counts of shared prefixes suffice."""
+        """Whether all seeds are scored and counted, so that counts of shared prefixes suffice."""
         return self.max_plausible is None and self.max_check_plausible is None
 
     @field_validator("delta")
@@ -143,7 +143,7 @@ class Entry(SamplerEntry):
 
 
 def _require_met(given: Mapping[str, Any], delta: Fraction) -> None:
-    """Refuse a guarantee that the exact form of Theorem 1 does not give, and state the smallest k that would."""
+    """Refuse a guarantee that the exact form of Theorem 1 does not provide, and state the smallest k that would."""
     attempt = {name: given[name] for name in _OF_ATTEMPTS}
     attempt["gamma"] = Fraction(1) if len(given["omega"]) == 1 else given["gamma"]
     sampled = given.get("max_check_plausible") is not None
@@ -165,7 +165,7 @@ def _require_met(given: Mapping[str, Any], delta: Fraction) -> None:
 
 
 def _by_some(given: Mapping[str, Any], delta: Fraction) -> Guarantee:
-    """The guarantee for one record where some of the seeds are scored."""
+    """The guarantee for one record if a sample of the seeds is scored."""
     event = tested_candidates(
         candidates=1,
         k=given["k"],

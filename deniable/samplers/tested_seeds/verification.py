@@ -1,4 +1,4 @@
-"""What the test of candidates must do, derived from the spec."""
+"""The requirements on the test of candidates, derived from the spec."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -36,7 +36,7 @@ def planned_candidates(spec: Document, _: Domain, __: StepCost, ___: Delta) -> P
         public_rows=asked["public_rows"],
         drop_probability=Fraction(asked["drop_probability"]),
         prefixes=len(asked["omega"]),
-        # Absent from the records of releases that score and count all seeds.
+        # Absent from records of releases that score and count all seeds.
         max_plausible=asked.get("max_plausible"),
         max_check_plausible=asked.get("max_check_plausible"),
     )
@@ -44,7 +44,7 @@ def planned_candidates(spec: Document, _: Domain, __: StepCost, ___: Delta) -> P
 
 
 def beyond_candidates(spec: Mapping[str, Any], step: StepCost, _: Fraction) -> Iterator[str]:
-    """Faults where candidates are not those of the spec, or Theorem 1 does not give the stated cost."""
+    """Faults where candidates are not the spec's, or their stated cost does not follow from Theorem 1."""
     asked = spec["synthesis"]
     if asked["test"] == 1:
         counts = replace(EXACT_COUNTS, part=step.part, sampling_rate=step.probability)
@@ -61,7 +61,7 @@ def beyond_candidates(spec: Mapping[str, Any], step: StepCost, _: Fraction) -> I
 
 
 def _faults_of_one_record(event: PrivacyTestEvent, step: StepCost, asked: Mapping[str, Any]) -> Iterator[str]:
-    """Faults in the cost of one record: it must follow from the exact form of Theorem 1, or from Theorem 1 if old."""
+    """Faults in the cost of one record, which must follow from the exact form of Theorem 1 (once from Theorem 1)."""
     delta = float(Fraction(asked["delta"]))
     if step.record_t is None:
         found = record_guarantee(event, delta)
@@ -77,7 +77,7 @@ def _faults_of_one_record(event: PrivacyTestEvent, step: StepCost, asked: Mappin
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    # All are charged at once, before the first is drawn.
+    # All are charged together, before the first is drawn.
     "synthesize": ExpectedStep(part="seeds", plan=planned_candidates, beyond=beyond_candidates, taken_in="index_seeds")
 }
 

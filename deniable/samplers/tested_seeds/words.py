@@ -25,7 +25,7 @@ _COVERED = {1: "As the whole release, that has no differential privacy.", 2: "Th
 
 
 def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
-    """What the test requires of a record, the cost of one attempt, and the cost of all candidates."""
+    """The test's requirement, the cost of one attempt, and the cost of all candidates."""
     record = costs["record"]
     asked = {
         "privacy_test": synthesis["test"],
@@ -46,7 +46,7 @@ def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
 
 
 def seeds_below_k(synthesis: Mapping[str, Any]) -> dict[str, Any]:
-    """How many plausible seeds a record that passed privacy test 2 may have, which may be fewer than k.
+    """The number of plausible seeds of a record that passed privacy test 2, which may be below k.
 
     Args:
         synthesis: the spec's entry, as in the record.
@@ -59,13 +59,13 @@ def seeds_below_k(synthesis: Mapping[str, Any]) -> dict[str, Any]:
         probability=probability,
     )
     every = None if least is None else {"plausible_seeds": least, "except_with_probability": probability}
-    # Where some of the seeds are compared, fewer than there are can be found, and the test passes less often.
+    # If only a sample of the seeds is scored, fewer are found, and the test passes less often.
     passes = f"at most {PASSES}" if "max_check_plausible" in synthesis else PASSES
     return {"passes_with_k_minus_j": passes, "every_record": every}
 
 
 def shown(synthesis: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How often candidates with fewer than k plausible seeds pass privacy test 2, and how few any record may have."""
+    """How often candidates with fewer than k plausible seeds pass test 2, and the smallest possible number."""
     if synthesis["test"] != _NOISY:
         return {}
     k, eps0 = synthesis["k"], Fraction(synthesis["eps0"])
@@ -75,7 +75,7 @@ def shown(synthesis: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def tells(synthesis: Mapping[str, Any]) -> Sequence[str]:
-    """That at least one candidate passed."""
+    """The fact that at least one candidate passed."""
     return (_PASSED.format(covered=_COVERED[synthesis["test"]]),)
 
 
@@ -89,7 +89,7 @@ def box(synthesis: Mapping[str, Any]) -> Box | None:
 
 
 def plausible_seeds(synthesis: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The number that the test requires."""
+    """The number of plausible seeds that the test requires."""
     noisy = ", by a noisy test" if synthesis["test"] == 2 else ""
     return f"k = {synthesis['k']}", f"asked of each record{noisy}, alike within a factor {_float(synthesis['gamma']):g}"
 

@@ -2,6 +2,6 @@
 
 counting: counts of small tables. buckets: values that are counted together. empirical_bayes: denoising;
 compiled_mixtures: its steps. sparse_counts: denoising of an attribute with many values. fitting, orders,
-maximum_entropy: one model for all tables. structural_zeros: what rules say about tables. detected_zeros: zeros that
-noisy tables show. within_bucket_tables: the value within a bucket.
+maximum_entropy: one model for all tables. structural_zeros: zeros implied by rules. detected_zeros: zeros inferred
+from noisy tables. within_bucket_tables: the value within a bucket.
 """

@@ -1,6 +1,6 @@
 """Buckets of the tables of several attributes: groups of values with enough records to stand out from the noise.
 
-Only noisy counts are used. What is counted by buckets does not belong here.
+Only noisy counts are used. The choice of tables does not belong here.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from deniable.measurements.noisy_tables import Cells, Sums
 from deniable.models.noisy_marginals import NoisyMarginal
 
 FEW_VALUES = 8
-"""Number of values up to which a numeric attribute is not smoothed."""
+"""Largest number of values of a numeric attribute that is not smoothed."""
 MOST_NOMINAL = 128
 """Largest number of buckets of a nominal attribute."""
 POOLED_FROM = 64
-"""Number of values of a nominal attribute above which rare values share a bucket; below, denoising them is better. From
-this number on, counts have a law of their own (`sparse_counts`), as few values may hold most records."""
+"""Number of values of a nominal attribute above which rare values share a bucket; below it, denoising them is better.
+From this number on, counts have a separate prior (`sparse_counts`), because few values may hold most records."""
 _BUCKETS_PER_DIGIT = 7
 
 
@@ -42,11 +42,11 @@ class Bucketed:
         return int(self.of_value.max()) + 1
 
     def added_up(self, values: Cells) -> Cells:
-        """Counts of values, or any other figures for values, summed to buckets."""
+        """Sum counts of values, or other figures for values, to buckets."""
         return np.bincount(self.of_value, weights=values, minlength=self.size).astype(np.float64)
 
     def added_up_along(self, counts: Sums, axis: int) -> Sums:
-        """A table of counts by this attribute's values along an axis, summed to buckets."""
+        """Sum a table of counts by this attribute's values along an axis to buckets."""
         found = np.zeros((self.size, *np.delete(counts.shape, axis)), np.int64)
         np.add.at(found, self.of_value, np.moveaxis(counts, axis, 0))
         return np.moveaxis(found, 0, axis)
@@ -61,7 +61,7 @@ def bucketed(
         attribute: the attribute.
         noisy: its noisy counts.
         total: the noisy number of records.
-        few: a count that hardly stands out from the noise of a typical table.
+        few: a count that is barely distinguishable from the noise of a typical table.
         signal: total divided by the mean noise of a typical table.
         equally: see `smooth_value_counts`.
     """
@@ -83,14 +83,14 @@ def value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float, *, eq
 
 
 def smooth_value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float, *, equally: bool = False) -> Cells:
-    """The same by a law of lifts over even counts, or over those of the neighbours of a numeric value.
+    """The same by a distribution of lifts over uniform counts, or over those of the neighbours of a numeric value.
 
     Args:
         attribute: the attribute.
         noisy: its noisy counts.
         total: the noisy number of records.
-        equally: whether what the counts exceed the number by is taken off all of them alike, before they are denoised
-            and after, instead of in proportion to them.
+        equally: whether the excess of the counts over the total is subtracted equally, before and after denoising,
+            instead of in proportion to the counts.
     """
     values = noisy.values
     expected = np.full(values.shape, total / len(values))
@@ -111,7 +111,7 @@ def smooth_value_counts(attribute: Attribute, noisy: NoisyMarginal, total: float
 
 
 def _runs(counts: Cells, least: float) -> Codes:
-    """Merge neighbouring values until they hold enough; a value that holds enough by itself has its own bucket."""
+    """Merge neighbouring values until each bucket has enough records; a value with enough has its own bucket."""
     bucket = np.zeros(len(counts), np.uint16)
     current, held, begun = 0, 0.0, False
     for value, count in enumerate(counts.tolist()):
@@ -128,7 +128,7 @@ def _runs(counts: Cells, least: float) -> Codes:
 
 
 def _pooled(counts: Cells, few: float) -> Codes:
-    """One bucket per frequent value, and one for all rare values and those beyond the largest number of buckets."""
+    """One bucket per frequent value, up to the largest number of buckets, and one for all other values."""
     rare = (counts < few) & (len(counts) > POOLED_FROM)
     if len(counts) > MOST_NOMINAL:
         rank = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")

@@ -1,6 +1,6 @@
-"""The weights of a mixture, as `empirical_bayes` finds them, in compiled code: the same digits, several times faster.
+"""The weights of a mixture as in `empirical_bayes`, in compiled code: the same digits, several times faster.
 
-Verification needs no compiled code and keeps to the plain form, so that denoising does not import this.
+Verification needs no compiled code and uses the plain form, so denoising does not import this.
 """
 
 # numba infers the types of kernels
@@ -14,12 +14,12 @@ import numpy as np
 def maximise(likelihood, weights, prior, steps):
     """Expectation maximisation of the weights of a mixture's components.
 
-    Sums are added in a stated order, on every machine the same: a cell's likelihood in two halves, of even and of odd
-    components; the weights as numpy adds them.
+    Sums have a fixed order on every machine: a cell's likelihood is added in two halves, of even and of odd
+    components, and the weights in NumPy's order.
 
     Args:
-        likelihood: of each cell under each component, shape (cells, components).
-        weights: of the components, shape (components,); changed.
+        likelihood: likelihood of each cell under each component, shape (cells, components).
+        weights: weights of the components, shape (components,); changed.
         prior: added to the number of cells of each component, same shape.
         steps: number of steps.
     """
@@ -52,7 +52,7 @@ def maximise(likelihood, weights, prior, steps):
 
 @numba.njit(nogil=True, cache=True)
 def _added_up(values):
-    """The sum of at most 240 values, as numpy adds them: in eight parts, or in halves of that."""
+    """The sum of at most 240 values in NumPy's order: in eight parts, or in halves of that."""
     count = len(values)
     first = count if count <= 128 else count // 2 - count // 2 % 8
     found = 0.0

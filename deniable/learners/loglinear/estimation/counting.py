@@ -1,6 +1,6 @@
-"""Counts of small tables over a partition of the attributes' values: the only view of the rows that learning has.
+"""Counts of small tables over a partition of the attributes' values, the only access of learning to the rows.
 
-A row adds one to one cell of every table. Which tables are measured, and with what noise, does not belong here.
+A row adds 1 to one cell of every table. The choice of tables and noise does not belong here.
 """
 
 # numba infers the types of kernels
@@ -22,9 +22,9 @@ from deniable.models.loglinear.flat_tables import Attributes, strides_of
 
 A_PAIR = 2
 _AT_A_TIME = 4096
-"""Rows that are counted together."""
+"""Number of rows counted per batch."""
 _SMALL = 1024
-"""Largest number of cells of a table that is counted in two parts."""
+"""Largest number of cells of a table that is counted in two copies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Partition:
         return cls(tuple(np.arange(size, dtype=np.uint16) for size in domain.cardinalities))
 
     def by_values(self, attribute: int) -> "Partition":
-        """The same partition, except for one attribute, which has one bucket per value."""
+        """The same partition, but with one bucket per value for one attribute."""
         finest = np.arange(len(self.buckets[attribute]), dtype=np.uint16)
         return Partition((*self.buckets[:attribute], finest, *self.buckets[attribute + 1 :]))
 
@@ -68,13 +68,13 @@ class _Tables(NamedTuple):
     """Tables as flat arrays for compiled code.
 
     Attributes:
-        used: column number of each attribute that is counted.
-        bucket_start: where the buckets of each of them begin in `bucket`.
+        used: column number of each counted attribute.
+        bucket_start: start of each one's buckets in `bucket`.
         bucket: bucket of each value.
-        member_start: where each table's attributes begin in `member` and `stride`, shape (tables + 1,).
+        member_start: start of each table's attributes in `member` and `stride`, shape (tables + 1,).
         member: the tables' attributes, by their number in `used`.
         stride: stride of each of them.
-        table_start: where each table begins, shape (tables + 1,).
+        table_start: start of each table, shape (tables + 1,).
     """
 
     used: NDArray[np.int64]
@@ -88,11 +88,11 @@ class _Tables(NamedTuple):
 
 @numba.njit(nogil=True, cache=True)
 def _add(codes, tables, counts):  # noqa: C901, PLR0912 - one kernel
-    """Add rows to all tables, some rows at a time, whose buckets stay in the processor's cache; whether all could be.
+    """Add rows to all tables, in batches whose buckets stay in the processor's cache; return whether all were valid.
 
-    A code that no attribute has ends it, because compiled code would count in memory that belongs to something else. Of
-    neighbouring rows, which often are in one cell, every other one is counted in a second table, if it is small: a
-    count need not wait for the one before.
+    An invalid code ends the count, because compiled code would write outside the table. If a table is small, every
+    other row is counted in a second copy: neighbouring rows are often in the same cell, and increments then need not
+    wait for each other.
     """
     used, bucket, bucket_start = tables.used, tables.bucket, tables.bucket_start
     member, stride, member_start = tables.member, tables.stride, tables.member_start
@@ -133,7 +133,7 @@ def _add(codes, tables, counts):  # noqa: C901, PLR0912 - one kernel
 
 @dataclass(frozen=True, eq=False)
 class RowCounter:
-    """A counter that reads the rows chunk by chunk, once for each round of queries.
+    """A counter that reads the rows chunk by chunk, once per round of queries.
 
     Attributes:
         chunks: opens a new pass over the rows: value codes, shape (rows of a chunk, m).
@@ -145,7 +145,7 @@ class RowCounter:
         """Count several tables; see `Counter`.
 
         Raises:
-            IndexError: a row lacks an attribute, or has a value that its attribute does not have.
+            IndexError: a row lacks an attribute, or has an invalid code.
         """
         shapes = [partition.shape(attributes) for attributes in wanted]
         used = sorted({attribute for attributes in wanted for attribute in attributes})
@@ -191,11 +191,11 @@ class SmallTables:
 
     @property
     def arrays(self) -> dict[str, Counts]:
-        """The counts, to be stored by name."""
+        """The counts, as named arrays to be stored."""
         return {str(i): table for i, table in enumerate(self.tables)}
 
     def restore(self, arrays: Mapping[str, Counts]) -> None:
-        """Restore the counts from what was stored."""
+        """Restore the counts from the stored arrays."""
         self.tables = [arrays[str(i)] for i in range(len(self._wanted))]
 
     def _join(self, tables: Sequence[Counts]) -> None:

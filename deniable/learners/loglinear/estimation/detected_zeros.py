@@ -1,12 +1,12 @@
-"""Structural zeros that nobody declared, as noisy tables show them.
+"""Undeclared structural zeros, inferred from noisy tables.
 
-A cell counts as empty if independent attributes would have many records there, and its noisy count is likelier if there
-are none than if any number up to that many were as likely as any other. What single cells cannot show, a whole row may:
-if one or two of its cells hold all of its records by the same measure, the others are empty, however small each of them
-is. So skip patterns, copies and recodings are found, which share a few large cells. Shrinkage alone leaves a few
-records in each such cell, and many in all.
+A cell is taken as empty if independent attributes would have many records there, and its noisy count is more likely
+under a count of 0 than under a uniform distribution of counts up to that number. Whole rows are tested as well: if, by
+the same criterion, one or two cells hold all records of a row, the others are empty, however small their expected
+counts. This detects skip patterns, copies and recodings, which concentrate on a few large cells. Shrinkage alone would
+leave a few records in each such cell, and many in total.
 
-Only noisy counts are used: this is post-processing. What rules declare does not belong here (structural_zeros).
+Only noisy counts are used: this is post-processing. Declared rules do not belong here (structural_zeros).
 """
 
 from math import log, pi, sqrt
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deniable.measurements.noisy_tables import Cells
 
 _MISSED = 8.0
-"""Fewest records, in deviations of the noise, that independent attributes would have in cells that are to be empty."""
+"""Smallest expected count under independence, in noise deviations, of cells that may be taken as empty."""
 _LARGEST_CELLS = 2
 """Largest number of cells that may hold all records of a row."""
 
@@ -32,7 +32,7 @@ def occupied(noisy: Cells, deviation: float, rows: Cells, columns: Cells) -> NDA
         columns: counts of the second attribute's buckets; the same sum.
 
     Returns:
-        Shape of `noisy`; false where the noisy counts show a zero.
+        Shape of `noisy`; False where a zero is inferred.
     """
     independent = np.multiply.outer(rows, columns) / max(float(rows.sum()), 1.0)
     empty = np.zeros(noisy.shape, np.bool_)
@@ -45,13 +45,13 @@ def occupied(noisy: Cells, deviation: float, rows: Cells, columns: Cells) -> NDA
 
 
 def _rest_of_rows(noisy: Cells, independent: Cells, deviation: float) -> NDArray[np.bool_]:
-    """The cells of those rows whose records are all in one or two other cells."""
+    """The empty cells of rows whose records are all in one or two other cells."""
     empty = np.zeros(noisy.shape, np.bool_)
     size = noisy.shape[1]
     for row, order in enumerate(np.argsort(-noisy, axis=1, kind="stable")):
         for cells in range(1, min(_LARGEST_CELLS, size - 1) + 1):
             rest = order[cells:]
-            # The sum of a row is known, so that its rest has the noise of the fewer cells of the two.
+            # The row sum is known, so the rest of the row has the noise of the smaller group of cells.
             noise = deviation * sqrt(min(cells, size - cells))
             if _is_zero(noisy[row, rest].sum(), independent[row, rest].sum(), noise):
                 empty[row, rest] = True
@@ -60,7 +60,7 @@ def _rest_of_rows(noisy: Cells, independent: Cells, deviation: float) -> NDArray
 
 
 def _is_zero(noisy: float, independent: float, noise: float) -> bool:
-    """Whether a noisy count is likelier at zero than under an even law of counts up to that of independence."""
+    """Whether a noisy count is likelier at 0 than under uniform counts up to the one under independence."""
     if independent < _MISSED * noise:
         return False
     return bool(noisy <= noise * sqrt(2 * log(independent / (noise * sqrt(2 * pi)))))

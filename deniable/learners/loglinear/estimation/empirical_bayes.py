@@ -1,8 +1,8 @@
-"""Empirical Bayes on the lift: the posterior mean of a noisy table's true counts, given its expected counts.
+"""Empirical Bayes on lifts: the posterior mean of a noisy table's true counts, given its expected counts.
 
-A cell's true count is its prior mean M times a lift. The lifts of all cells have one distribution, which is estimated
-from the noisy cells themselves: how many cells are structural zeros, how many are as expected, how heavy the tail is.
-Only noisy values are used. How tables are combined does not belong here.
+A cell's true count is its prior mean M times a lift. The lifts of all cells have a common distribution, estimated from
+the noisy cells themselves: the share of structural zeros, the share of cells as expected, and the weight of the tail.
+Only noisy values are used. Combining tables does not belong here.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ from deniable.measurements.noisy_tables import Cells
 
 _WIDE = np.concatenate(([0.0], 0.02 * np.exp(0.25 * np.arange(40))))
 _LIFTS = np.concatenate((_WIDE, [1.0, 1.0]))
-"""Support of the mixture of lifts: 0, 40 values from a fiftieth to about 340, and 1, the expected one, twice."""
+"""Support of the mixture of lifts: 0, 40 values from a fiftieth to about 340, and 1, the expected lift, twice."""
 _WIDTHS = np.concatenate((np.full(len(_WIDE), 1 / 8), [0.02, 0.05]))
-"""Standard deviation of each component, relative to its lift; small for the component of cells that are as expected."""
+"""Standard deviation of each component, relative to its lift; small for the component of cells as expected."""
 _PRIOR = np.exp(-((np.log(np.maximum(_WIDE, 1e-300)) / 0.5) ** 2) / 2)
 _PRIOR[0] = 0.05 * _PRIOR.sum()
 _PRIOR = np.concatenate((_PRIOR, _PRIOR.sum() * np.asarray([0.1, 0.2])))
@@ -27,7 +27,7 @@ _START_EVEN = 0.02
 _FEWEST_BUCKETS = 6
 
 Maximise = Callable[[Cells, Cells, Cells, int], None]
-"""Maximises the likelihood of a mixture in its weights; see `plain_maximise`."""
+"""Maximises the likelihood of a mixture over its weights; see `plain_maximise`."""
 
 
 def posterior_mean(
@@ -38,14 +38,14 @@ def posterior_mean(
     laplace: bool,
     maximise: Maximise | None = None,
 ) -> Cells:
-    """Mean of the true counts given the noisy ones, never negative.
+    """Posterior mean of the true counts given the noisy ones, never negative.
 
     Args:
         noisy: noisy counts, shape (cells,).
-        expected: what each of them is expected to be, at least 0, same shape.
+        expected: their expected values, at least 0, same shape.
         deviation: standard deviation of the noise.
         laplace: whether the noise is Laplace rather than Gaussian.
-        maximise: another `plain_maximise`, if not that one.
+        maximise: an alternative to `plain_maximise`.
     """
     centre = expected[:, None] * _LIFTS
     own = (centre * _WIDTHS) ** 2
@@ -62,7 +62,7 @@ def posterior_mean(
 
 
 def nearest_with_total(values: Cells, variances: Cells, total: float) -> Cells:
-    """The non-negative counts with a given sum that are nearest in squared deviations, each over its variance.
+    """The nearest non-negative counts with a given sum, in squared deviations divided by variances.
 
     The excess of the sum is divided in proportion to the variances; counts below 0 are set to 0, and the rest is
     divided again. With equal variances it is the projection onto the simplex (Duchi et al. 2008; Michelot 1986).
@@ -81,11 +81,11 @@ def nearest_with_total(values: Cells, variances: Cells, total: float) -> Cells:
 
 
 def likelihoods(gap: Cells, variance: Cells, *, laplace: bool) -> Cells:
-    """How likely each noisy count is under each component of a mixture, relative to its likeliest.
+    """Likelihood of each noisy count under each component of a mixture, relative to the largest.
 
     Args:
-        gap: noisy count less the component's mean, shape (cells, components).
-        variance: of the component and of the noise, of a shape that broadcasts to this.
+        gap: noisy count minus the component's mean, shape (cells, components).
+        variance: total variance of the component and the noise, of a shape that broadcasts to this.
         laplace: whether the noise is Laplace rather than Gaussian.
     """
     if laplace:
@@ -99,8 +99,8 @@ def plain_maximise(likelihood: Cells, weights: Cells, prior: Cells, steps: int) 
     """Expectation maximisation of the weights of a mixture's components.
 
     Args:
-        likelihood: of each cell under each component, shape (cells, components).
-        weights: of the components, shape (components,); changed.
+        likelihood: likelihood of each cell under each component, shape (cells, components).
+        weights: weights of the components, shape (components,); changed.
         prior: added to the number of cells of each component, same shape.
         steps: number of steps.
     """
@@ -136,13 +136,13 @@ def denoised(
 
     Args:
         noisy: noisy counts.
-        expected: what they are expected to be, same shape.
+        expected: their expected values, same shape.
         deviation: standard deviation of the noise of a cell.
         ordered: whether the buckets of each axis have an order that carries meaning.
         laplace: whether the noise is Laplace.
-        possible: where the table may have records, if that is known; the counts of other cells are 0, and tell nothing
-            of the lifts.
-        maximise: another `plain_maximise`, if not that one.
+        possible: where the table may have records, if known; the counts of other cells are 0, and carry no information
+            about lifts.
+        maximise: an alternative to `plain_maximise`.
     """
     if possible is not None:
         noisy, expected = np.where(possible, noisy, 0.0), np.where(possible, expected, 0.0)

@@ -1,7 +1,7 @@
-"""The conditional distribution of one attribute given earlier ones: log-linear in the tables that end in it.
+"""Fits the conditional distribution of an attribute given earlier ones: log-linear in the tables that end in it.
 
-It is fitted by iterative proportional fitting to a population whose earlier attributes are already simulated. Which
-tables there are, and the order of the attributes, do not belong here.
+Iterative proportional fitting is applied to a population whose earlier attributes are already simulated. The choice of
+tables and the order of the attributes do not belong here.
 """
 
 # numba infers the types of kernels
@@ -22,29 +22,29 @@ from deniable.models.loglinear.flat_tables import Attributes, strides_of
 
 PASSES = 6
 PASSES_WITHOUT = 2
-"""Passes after one table is left out: the others are nearly fitted already."""
+"""Number of passes after one table is left out, when the others are already nearly fitted."""
 LARGEST_FACTOR = 6.0
 """Factors stay between e^-6 and e^6: under a functional dependency, those of unseen configurations would diverge."""
 FLOOR = 5e-4
 """Smallest share of its margin that a cell of a target has."""
 LANES = 4
-"""Entries of rows that are added together."""
+"""Number of row entries added per operation."""
 _RAKING = 20
 _TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """The attributes, as fitting needs them.
+    """The properties of the attributes that fitting needs.
 
     Attributes:
         sizes: number of buckets of each attribute.
         ordered: whether the buckets have an order that carries meaning.
         target: the attribute that comes first, if any.
         laplace: whether the noise is Laplace.
-        zeros: what rules say about pairs of attributes.
-        known: for some attributes, the shares of their buckets that are publicly known.
-        searched: whether pairs are searched for structural zeros that no rule states.
+        zeros: zeros of pairs of attributes implied by rules.
+        known: for some attributes, the publicly known shares of their buckets.
+        searched: whether pairs are searched for undeclared structural zeros.
     """
 
     sizes: tuple[int, ...]
@@ -56,7 +56,7 @@ class Shape:
     searched: bool = False
 
     def permitted(self, attributes: Attributes) -> Cells | None:
-        """Share of each cell of a table that rules of its pairs permit; None if they permit everything."""
+        """Share of each cell of a table that the rules on its pairs permit; None if they permit everything."""
         found: Cells | None = None
         for axes in combinations(range(len(attributes)), 2):
             share = self.zeros.shares((attributes[axes[0]], attributes[axes[1]]))
@@ -69,7 +69,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A table's contribution to the logarithm of an attribute's odds.
+    """A table's contribution to an attribute's log-odds.
 
     Attributes:
         parents: the table's other attributes, which come earlier in the order.
@@ -81,11 +81,11 @@ class Factor:
 
 
 Sums = tuple[tuple[int, ...], Cells]
-"""A marginal that a table must have: its axes, in ascending order, and the counts."""
+"""A required marginal of a table: its axes, in ascending order, and the counts."""
 
 
 def raked(table: Cells, wanted: Sequence[Sums]) -> Cells:
-    """A table raked to the given marginals by iterative proportional fitting."""
+    """Rake a table to given marginals by iterative proportional fitting."""
     table = np.ascontiguousarray(table + _TINY)
     if [axes for axes, _ in wanted] == [(0,), (1,)]:
         _rake_pair(table, wanted[0][1], wanted[1][1], _RAKING)
@@ -128,7 +128,7 @@ class Fit:
         self._shapes = [tuple(shape.sizes[other] for other in those) for those in self._parents]
         partners = shape.zeros.partners(attribute, before)
         if partners:
-            # The margin is fitted too, which a distribution restricted by rules does not have by itself.
+            # The margin is fitted too, because a distribution restricted by rules need not have it.
             tables = self._tables = [*tables, (attribute,)]
             self._parents.append(())
             self._shapes.append(())
@@ -168,9 +168,9 @@ class Fit:
         """Shares of the records by an earlier attribute's bucket and this one's, shape (size, buckets).
 
         Args:
-            others: the earlier attributes; there is a table for each.
+            others: the earlier attributes, with a table for each.
             population: buckets of the records, shape (m, records).
-            first: an attribute by whose bucket the tables are also divided, as their first axis.
+            first: an attribute whose bucket is a further axis of all tables, the first.
         """
         sizes = self._shape.sizes
         shapes = [(*(() if first is None else (sizes[first],)), sizes[other], self._size) for other in others]
@@ -202,9 +202,9 @@ class Fit:
         return [own if other < self._attribute else own.T for other, own in zip(others, found, strict=True)]
 
     def without(self, j: int) -> Cells:
-        """Shares of the records in the cells of the j-th table, by a distribution that was not fitted to that table.
+        """Shares of the records in the cells of the j-th table, by a distribution fitted without that table.
 
-        Tables that include its attributes and more are left out too: they were raked to its counts.
+        Tables that include all its attributes are also left out, because they were raked to its counts.
         """
         holding = [k for k, attributes in enumerate(self._tables) if {*self._tables[j]} <= {*attributes}]
         law = self.law * np.exp(-sum(self.factors[k].weights[self._codes[k]] for k in holding))
@@ -230,7 +230,7 @@ class Fit:
         return raked(table, [((0,), seen), ((1,), self._margin)])
 
     def _scale(self, law: Cells, tables: Sequence[int], fitted: Sequence[Cells], passes: int) -> None:
-        """Fit a distribution to some of the tables; the logarithms of the scales are added to `fitted`."""
+        """Fit a distribution to some of the tables; the scales' logarithms are added to `fitted`."""
         chosen = [self._targets[j] for j in tables]
         offsets = np.cumsum([0, *(target.size for target in chosen)]).astype(np.int64)
         flat = np.concatenate([logs.ravel() for logs in fitted])
@@ -242,7 +242,7 @@ class Fit:
 
 @numba.njit(nogil=True, cache=True)
 def _rake_pair(table, rows, columns, passes):
-    """Scale a two-way table to its row sums and its column sums in turn."""
+    """Scale a two-way table alternately to its row sums and column sums."""
     for _ in range(passes):
         for i in range(table.shape[0]):
             scale = rows[i] / max(table[i].sum(), _TINY)
@@ -265,7 +265,7 @@ def _grouped(
     strides: Sequence[NDArray[np.int64]],
     shapes: Sequence[tuple[int, ...]],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number the distinct cells of some tables together: each record's number, and the first record of each number.
+    """Number the distinct joint cells of several tables; return each record's number and the first record of each.
 
     Args:
         population: buckets of the records, shape (m, records).
@@ -285,7 +285,7 @@ def _grouped(
 
 @numba.njit(nogil=True, cache=True)
 def _refine(group, groups, population, parents, strides, cells, first):
-    """Split groups by the cell of one more table; returns the number of groups, which are numbered as they appear.
+    """Split groups by the cell of one more table; return the number of groups, numbered by first appearance.
 
     A number is looked up by group and cell if there are few of both, and otherwise in an open-addressing hash table.
     """
@@ -322,12 +322,12 @@ def _refine(group, groups, population, parents, strides, cells, first):
 
 @numba.njit(nogil=True, cache=True)
 def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # noqa: C901, PLR0912 - one kernel
-    """Scale the distributions by one table after the other towards the targets; the scales' logarithms accumulate.
+    """Scale the distributions by each table in turn towards the targets, accumulating the scales' logarithms.
 
     Args:
         weights: share of each group, shape (groups,).
         codes: parent configuration of each group in each table, shape (tables, groups).
-        offsets: where each table begins in `targets`, shape (tables + 1,).
+        offsets: start of each table in `targets`, shape (tables + 1,).
         targets: shares of all tables' cells, in rows of the width of `law`.
         factors: logarithms of the scales, in the shape of `targets`; filled.
         law: each group's distribution, shape (groups, buckets); changed.
@@ -384,18 +384,18 @@ def _expect(rows, law, expected):
 
 @numba.njit(nogil=True, cache=True)
 def _expect_all(population, first, others, sizes, begin, group, law, expected, wide):
-    """Add each record's distribution to the row of its bucket of each of several attributes, record by record.
+    """Add each record's distribution to the rows of its buckets of several attributes, record by record.
 
     Args:
         population: buckets of the records, shape (m, records).
         first: an attribute whose bucket divides the rows of every table; -1 if none does.
-        others: the several attributes.
+        others: the other attributes.
         sizes: their numbers of buckets.
         begin: the first row of each one's table.
         group: group of each record.
         law: the groups' distributions, flat, in rows of a multiple of four entries.
         expected: the tables, flat, in such rows; filled.
-        wide: the length of a row.
+        wide: length of a row.
     """
     for some in range(0, len(others), 16):
         for r in range(len(group)):
@@ -405,7 +405,7 @@ def _expect_all(population, first, others, sizes, begin, group, law, expected, w
                 if first >= 0:
                     row += population[first, r] * sizes[j]
                 at = np.uint64(row * wide)
-                # Four at once: the compiler cannot know that the two arrays are different ones.
+                # Four at once: the compiler cannot know that the two arrays are distinct.
                 for x in range(0, wide, 4):
                     i, k = at + np.uint64(x), own + np.uint64(x)
                     a = expected[i] + law[k]
@@ -431,7 +431,7 @@ def draw(group, law, words, drawn):
     for r in range(len(group)):
         uniform = words[r] / 4294967296.0
         own = group[r]
-        # Running sums do not fall: those that are no larger are the first ones.
+        # Running sums are non-decreasing, so those that are no larger come first.
         x = 0
         for i in range(last):
             x += sums[own, i] <= uniform

@@ -1,7 +1,7 @@
 """From noisy tables to a model: conditional maximum entropy along an order of the attributes.
 
-Each attribute's conditional distribution given earlier ones is log-linear in the tables that end in it. It is fitted by
-iterative proportional fitting to a population that is simulated attribute by attribute. Only released values are used.
+Each attribute's conditional distribution given earlier ones is log-linear in the tables that end in it. It is fitted
+by iterative proportional fitting to a population simulated attribute by attribute. Only released values are used.
 Rounding the model to integers does not belong here.
 """
 
@@ -27,12 +27,12 @@ from deniable.models.noisy_marginals import NoisyMarginal
 Wanted = Literal["model", "shares", "without"]
 
 TRIAL_RECORDS = 5_000
-"""Number of simulated records with which an order is tried."""
+"""Number of simulated records for trying an order."""
 _ROUNDING = 1e-9
 _LEAST_VARIANCE = 1e-6
-"""Least share of a count's variance that is left once the sum of all counts is known."""
+"""Smallest share of a count's variance that remains once the sum of all counts is known."""
 _MISSED_SUMS = 5.0
-"""Deviations of the noise of a cell that marginals may be missed by where zeros were found."""
+"""Permitted error of marginals where zeros were inferred, in noise deviations of a cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Evidence:
         shape: the attributes.
         ones: noisy one-way marginals.
         tables: noisy tables of two or three attributes.
-        priors: expected counts of each of them; none for independence.
+        priors: expected counts of each table; empty for independence.
         guides: for some attributes, another that must precede it in the order.
     """
 
@@ -77,11 +77,11 @@ class FittedModel:
         total: estimated number of records.
         margins: estimated counts of each attribute's buckets.
         tables: denoised counts of each table, in the order in which the tables were given.
-        order: the attributes, each after those that its distribution depends on.
+        order: the attributes, each after those on which its distribution depends.
         factors: the factors of each attribute, by column number.
         shares: expected shares in each pair of attributes and each triple with the target, attributes ascending; empty
             unless requested.
-        without: expected counts of each table with its own factor left out; empty unless requested.
+        without: expected counts of each table under the model without its own factor; empty unless requested.
     """
 
     total: float
@@ -137,12 +137,12 @@ def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], tota
 
 
 def with_known(margins: Sequence[Cells], total: float, shape: Shape) -> tuple[Cells, ...]:
-    """Counts of each attribute's buckets, the publicly known ones in place of estimates."""
+    """Counts of each attribute's buckets, with publicly known ones in place of estimates."""
     return tuple(total * shape.known[i] if i in shape.known else margin for i, margin in enumerate(margins))
 
 
 def _margin(noisy: Cells, variances: Cells, total: float) -> Cells:
-    """Estimated counts of an attribute, shrunk towards equally frequent buckets as far as the noise suggests."""
+    """Estimated counts of an attribute, shrunk towards uniform as far as the noise suggests."""
     even = np.full(noisy.shape, total / noisy.size)
     left = np.sqrt(variances * np.maximum(1 - variances / variances.sum(), _LEAST_VARIANCE))
     counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False, maximise=maximise)
@@ -168,7 +168,7 @@ def distances(tables: Sequence[NoisyMarginal], estimates: "Estimates | FittedMod
 
 
 def expected_by_rules(attributes: Attributes, margins: Sequence[Cells], total: float, shape: Shape) -> Cells:
-    """Counts of a table whose attributes are independent but for the rules: the maximum entropy under its zeros."""
+    """Counts of a table with attributes independent apart from the rules: maximum entropy given its zeros."""
     table = product([margins[i] for i in attributes], total)
     permitted = shape.permitted(attributes)
     if permitted is None:
@@ -191,7 +191,7 @@ def ruled_distances(estimates: Estimates, shape: Shape) -> dict[Attributes, floa
 def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -> tuple[Cells, ...]:
     """Denoised counts of all tables, consistent with the margins; triples are also consistent with measured pairs."""
     found: dict[Attributes, Cells] = {}
-    # Pairs first: triples are raked to them.
+    # Pairs come first, because triples are raked to them.
     for table, prior in sorted(
         zip(evidence.tables, evidence.priors, strict=True), key=lambda pair: pair[0].values.ndim
     ):
@@ -223,7 +223,7 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
 
 
 def _has_sums(table: Cells, wanted: Sequence[Sums], tolerance: float) -> bool:
-    """Whether the marginals of a table are the given ones; those of a table with too many zeros cannot be."""
+    """Whether a table has the given marginals, which is impossible if it has too many zeros."""
     for axes, counts in wanted:
         others = tuple(other for other in range(table.ndim) if other not in axes)
         if np.abs(table.sum(axis=others) - counts).max() > tolerance:
@@ -239,8 +239,8 @@ def fit_maximum_entropy(
     Args:
         evidence: all released values.
         words: uniform words from which the population is simulated, shape (m, records).
-        wanted: what to compute besides the model: nothing, `FittedModel.shares`, or `FittedModel.without`.
-        order: the order, if it is known already.
+        wanted: results to compute besides the model: none, `FittedModel.shares`, or `FittedModel.without`.
+        order: the order, if already known.
     """
     tables, shape = evidence.tables, evidence.shape
     counts = [table for table in tables if not table.differences(shape.sizes)]
@@ -259,10 +259,10 @@ def fit_maximum_entropy(
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """One attribute's fit at a place of an order.
+    """One attribute's fit at a position of an order.
 
     Attributes:
-        number: a number of its own.
+        number: its identifying number.
         drawn: the attribute's bucket of each record, shape (records,).
         misfits: L1 distance of the model from each denoised pair that ends in the attribute, by the pair's number.
     """
@@ -273,10 +273,10 @@ class _Tried:
 
 
 class OrderTrials:
-    """Orders tried on a few records, without repeating what they have in common.
+    """Tries orders on a few records, sharing the fits that orders have in common.
 
-    An attribute's fit depends on its place, on the tables that end in it, and on the fits of their other attributes and
-    of those with which it has a rule. Two orders that agree on these share it, number for number.
+    An attribute's fit depends on its position, on the tables that end in it, and on the fits of their other attributes
+    and of those with which it has a rule. Orders that agree on these share the fit, digit for digit.
 
     Args:
         evidence: all released values.
@@ -289,7 +289,7 @@ class OrderTrials:
         self._tried: dict[tuple[object, ...], _Tried] = {}
 
     def best_of(self, orders: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-        """The order with the smallest misfit, summed over pairs; the first of several."""
+        """The order with the smallest misfit, summed over pairs; the first in a tie."""
         best, least = orders[0], np.inf
         for order in orders:
             misfit = self._misfit(order, least)
@@ -298,7 +298,7 @@ class OrderTrials:
         return best
 
     def _misfit(self, order: tuple[int, ...], least: float) -> float:
-        """L1 distance of the model from the denoised pairs, summed over pairs; infinite once it is above the least."""
+        """L1 distance of the model from the denoised pairs, summed; infinite once it exceeds the smallest."""
         tables = self._evidence.tables
         ending = tables_ending(order, tables)
         population = np.zeros(self._words.shape, np.int32)
@@ -314,7 +314,7 @@ class OrderTrials:
                 tried = self._tried[key] = self._try(attribute, own, before, population)
             population[attribute], numbers[attribute] = tried.drawn, tried.number
             misfits |= tried.misfits
-            # Rounding of the sum is far below what is allowed for it: an order that is given up is not the best.
+            # The rounding error of the sum is far below the tolerance: an abandoned order is not the best.
             if sum(misfits.values()) > least * (1 + _ROUNDING):
                 return np.inf
         return sum(misfits[number] for number in sorted(misfits))
@@ -336,7 +336,7 @@ class OrderTrials:
 
 
 def tables_ending(order: Sequence[int], tables: Sequence[NoisyMarginal]) -> dict[int, list[int]]:
-    """For each attribute, the numbers of the tables of which it comes last in the order."""
+    """For each attribute, the numbers of the tables in which it comes last in the order."""
     place = {attribute: position for position, attribute in enumerate(order)}
     ending: dict[int, list[int]] = {attribute: [] for attribute in order}
     for number, table in enumerate(tables):

@@ -1,8 +1,8 @@
-"""Attribute orders along which a model is fitted.
+"""Orders of the attributes along which a model is fitted.
 
-Tables of two attributes with a third imply a dependence between the two only if the third is not the last of them:
-along a bad order that dependence is lost, and the tables contradict each other. No rule finds the best order, so a few
-are tried. Fitting a model along an order does not belong here.
+Tables of two attributes with a third imply a dependence between the two only if the third is not the last of the
+three: along a bad order that dependence is lost, and the tables contradict each other. No rule finds the best order,
+so several are tried. Fitting a model along an order does not belong here.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,23 +16,23 @@ _RECODING_BONUS = 8.0
 _STARTS = 2
 
 Tie = Callable[[float], float]
-"""Weight of a table's association, from its distance from independence, which is between 0 and 2."""
+"""Weight of a table's association, a function of its distance from independence, which is between 0 and 2."""
 
 
 def _by_number(distance: float) -> float:
-    """Each table counts once, near recodings more, so that a recoding is placed next to the attribute it recodes."""
+    """Weight 1 per table, and more for near recodings, so that a recoding is placed next to its attribute."""
     return 1 + _RECODING_BONUS * max(0.0, distance - 1)
 
 
 def _by_strength(distance: float) -> float:
-    """Each table counts in proportion to the association of its attributes."""
+    """Weight proportional to the association of the table's attributes."""
     return distance
 
 
 def candidate_orders(
     distances: Mapping[Attributes, float], shape: Shape, guides: Mapping[int, int]
 ) -> list[tuple[int, ...]]:
-    """Orders with the target first, then a starting attribute, then always the one most associated with those placed.
+    """Orders that begin with the target and a starting attribute, then add the one most associated with those placed.
 
     Args:
         distances: distance of each measured pair of attributes from independence, as a share of the records.
@@ -57,7 +57,7 @@ def candidate_orders(
 
 
 def _guides_first(order: tuple[int, ...], guides: Mapping[int, int]) -> tuple[int, ...]:
-    """The order with each guide that comes too late moved to just before the first attribute that needs it."""
+    """The order with each late guide moved to just before the first attribute that needs it."""
     moved = list(order)
     for guide in dict.fromkeys(guides.values()):
         first = min(moved.index(attribute) for attribute, own in guides.items() if own == guide)
@@ -68,7 +68,7 @@ def _guides_first(order: tuple[int, ...], guides: Mapping[int, int]) -> tuple[in
 
 
 def _grown(placed: list[int], ties: Mapping[Attributes, float], cells: np.ndarray) -> tuple[int, ...]:
-    """All attributes, next always the one most associated with those placed; ties go to the one with most cells."""
+    """Order attributes greedily by association with those placed; ties go to the one with most cells."""
     order = list(placed)
     left = [i for i in range(len(cells)) if i not in order]
     while left:

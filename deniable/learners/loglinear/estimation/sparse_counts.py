@@ -1,9 +1,8 @@
 """Denoising of one attribute with many values, of which few may hold most records.
 
-The law of the true counts is a mixture of zero (the spike) and of counts on a geometric grid (the slab), estimated from
-the noisy counts themselves by expectation maximisation. Unlike lifts over even counts (empirical_bayes) it has no
-largest count, and no scale of its own: before any data, the slab is a power law of exponent 1. Only noisy values are
-used.
+The distribution of true counts is a mixture of zero (the spike) and counts on a geometric grid (the slab), estimated
+from the noisy counts themselves by expectation maximisation. Unlike lifts over uniform counts (empirical_bayes), it
+has no largest count and no scale: a priori, the slab is a power law with exponent 1. Only noisy values are used.
 """
 
 from math import ceil, log
@@ -14,26 +13,27 @@ from deniable.learners.loglinear.estimation.empirical_bayes import likelihoods
 from deniable.measurements.noisy_tables import Cells
 
 _RATIO = 1.25
-"""Ratio of neighbouring counts of the grid."""
+"""Ratio of neighbouring counts on the grid."""
 _WIDTH = 1 / 8
 """Standard deviation of each component, relative to its count: grid points alone would round the counts."""
 _SPIKE = 1 / 4
-"""Weight of zero before any data, relative to that of the whole grid."""
+"""Prior weight of zero, relative to that of the whole grid."""
 _PRIOR_CELLS = 5.0
 _STEPS = 100
 _LEAST = 1e-3
 _OF_EVEN, _OF_NOISE = 50.0, 20.0
-"""The grid begins at this part of the even count, or of the deviation of the noise if that is less."""
+"""The grid begins at this fraction of the uniform count, or of the noise deviation if that is smaller."""
 _LARGEST_TILT = 8.0
 _TILTED_TO = 3.0
-"""Counts above this many deviations of the noise are tilted alike: the noise leaves no doubt that they are there."""
+"""Counts above this many noise deviations are tilted equally: they are certainly not zero."""
 _HALVINGS = 30
 
 
 def sparse_counts(noisy: Cells, deviation: float, total: float, *, laplace: bool) -> Cells:
     """Posterior mean of the true counts, which sum to a given total.
 
-    The law is tilted exponentially until the means have that sum, which is known far better than single counts.
+    The distribution is tilted exponentially until the means have that sum, which is known far better than single
+    counts.
 
     Args:
         noisy: noisy counts, shape (values,).
@@ -77,5 +77,5 @@ def sparse_counts(noisy: Cells, deviation: float, total: float, *, laplace: bool
 
 
 def _mean(responsible: Cells, means: Cells, factors: Cells) -> Cells:
-    """Means under the law with each component weighted by a factor."""
+    """Means under the distribution with each component weighted by a factor."""
     return np.asarray(np.einsum("vg,g->v", means, factors) / np.einsum("vg,g->v", responsible, factors))

@@ -1,8 +1,8 @@
-"""What the rules of a table say about tables of buckets: which of their cells are empty, and which partly.
+"""Zeros that a table's rules imply in tables over buckets: cells that are empty, and cells permitted in part.
 
-Rules are about values. A pair of buckets whose values are all forbidden together is a structural zero; of other pairs
-the rules permit a share, by the denoised counts of the values in each bucket. Only estimates depend on these shares:
-how a model keeps rules value by value does not belong here.
+Rules concern values. A pair of buckets whose values are all forbidden together is a structural zero; of other pairs
+the rules permit a share, according to the denoised counts of the values in each bucket. Only estimates depend on these
+shares: enforcing rules by value does not belong here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ class StructuralZeros:
     Attributes:
         members: for each attribute in a rule, the share of each class of values in each bucket, shape (classes,
             buckets).
-        permitted: for each ordered pair of attributes with a rule, the share of the first one's bucket with which each
-            class of the second is permitted, shape (buckets, classes).
+        permitted: for each ordered pair of attributes with a rule, the share of the first attribute's bucket with
+            which each class of the second is permitted, shape (buckets, classes).
     """
 
     members: Mapping[int, Cells] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class StructuralZeros:
         return np.asarray(np.minimum(found, 1.0))
 
     def partners(self, attribute: int, others: Sequence[int]) -> list[int]:
-        """Those of some attributes with which an attribute has a rule."""
+        """Those of given attributes with which an attribute has a rule."""
         return [other for other in others if (other, attribute) in self.permitted]
 
     def given(self, attribute: int, others: Sequence[int], buckets: NDArray[np.int32]) -> Cells:
@@ -61,8 +61,8 @@ class StructuralZeros:
             buckets: their buckets in each of some groups, shape (partners, groups).
 
         Returns:
-            Shape (groups, buckets); all 1 for a group of which rules of several attributes leave nothing, which is
-            possible of buckets, though not of values.
+            Shape (groups, buckets); all 1 for a group in which rules with several attributes permit nothing, which can
+            happen for buckets, though not for values.
         """
         found = np.empty((buckets.shape[1], self.members[attribute].shape[1]))
         for start in range(0, len(found), _AT_A_TIME):
@@ -99,7 +99,7 @@ def _members(classes: NDArray[np.int64], own: Bucketed) -> Cells:
     members = np.bincount(own.of_value, minlength=own.size)
     held = own.added_up(own.counts)
     even = 1 / members[own.of_value]
-    # A little of equal shares, so that no value that a rule is about counts for nothing.
+    # A small weight of equal shares, so that every value in a rule has some weight.
     counted = own.counts / np.maximum(held, 1e-12)[own.of_value]
     shares = np.where(held[own.of_value] > 0, (1 - _EVEN) * counted + _EVEN * even, even)
     found = np.zeros((int(classes.max()) + 1, own.size))

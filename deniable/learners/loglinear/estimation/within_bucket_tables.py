@@ -1,8 +1,8 @@
 """The value within a bucket given another attribute, so that recodings of one attribute agree within their buckets.
 
-Buckets are as fine as most tables can resolve. Where one attribute nearly determines another, as years of schooling
-determine a degree, that is too coarse; a table of the buckets of one by the values of the other corrects it. Which
-pairs are measured in this way does not belong here, nor how values are drawn.
+Buckets are as fine as most tables can resolve. If one attribute nearly determines another, as years of schooling
+determine a degree, this is too coarse; a table of the buckets of one by the values of the other corrects it. The
+choice of such pairs and drawing values do not belong here.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ _PRIOR_SHARE = 1e-3
 
 
 def by_values(table: Cells, axis: int, own: Bucketed) -> Cells:
-    """Spread a table's counts in each bucket of one attribute over its values, in their overall proportions.
+    """Divide a table's counts in each bucket of one attribute among its values, in their overall proportions.
 
     Args:
         table: counts over buckets.
@@ -25,7 +25,7 @@ def by_values(table: Cells, axis: int, own: Bucketed) -> Cells:
         own: its buckets.
 
     Returns:
-        Counts, of the table's shape except along that axis, which has the attribute's values.
+        Counts in the table's shape, except that the axis has the attribute's values.
     """
     held = own.added_up(own.counts)
     members = own.added_up(np.ones(len(own.counts)))
@@ -43,7 +43,7 @@ def within_bucket_counts(
 
     Args:
         released: released entries of the guide's buckets by the attribute's values; differences for two buckets.
-        deviation: standard deviation of its noise.
+        deviation: standard deviation of their noise.
         pair: denoised counts of the two over buckets.
         axis: the attribute's axis in both.
         own: the attribute's buckets.
