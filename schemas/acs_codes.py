@@ -188,7 +188,7 @@ def paper_race(codes: pd.Series) -> pd.Series:
 
 
 def recoded(codes: pd.Series, of: Mapping[int, int]) -> pd.Series:
-    """Replace codes; a code without replacement becomes unreadable, null stays null."""
+    """Replace codes; a code without a replacement becomes unreadable, and null stays null."""
     return codes.map(of).fillna(UNREADABLE).mask(codes.isna())
 
 

@@ -29,7 +29,7 @@ def load_schema(dataset: str, folder: Path) -> "DataFrameSchema":
 
     Args:
         dataset: the name of a module of `schemas.datasets`, or a path to a .py file that defines `schema`.
-        folder: what a relative path is relative to.
+        folder: the base of a relative path.
 
     Returns:
         The schema.
@@ -76,11 +76,11 @@ def _module_of_file(path: Path) -> ModuleType:
     module = ModuleType(f"dataset_{path.stem}")
     module.__file__ = str(path)
     try:
-        # Not by an import, which could run the bytecode of an earlier text of the same size and second.
+        # Not by an import, which could run the bytecode of an earlier version of the same size and second.
         exec(compile(code, str(path), "exec"), vars(module))  # noqa: S102 - the file is the user's own
     except KeyboardInterrupt:
         raise
-    # Also exits of the interpreter, which are silent and usually have status 0.
+    # This includes exits of the interpreter, which are silent and usually have status 0.
     except BaseException as error:
         msg = f"the dataset {path} must run to its end without an error, got {_in_short(error)}; correct it."
         raise InvalidInput(msg) from error
@@ -103,7 +103,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _in_short(error: BaseException) -> str:
-    """The message of an error in a user's code, shortened unless it is one of ours, which may name many columns."""
+    """The message of an error in a user's code, shortened unless it is ours, which may name many columns."""
     try:
         said = " ".join(str(error).split())
     except Exception:  # noqa: BLE001 - it is a user's code
@@ -119,7 +119,7 @@ def schema_code(dataset: str, folder: Path) -> str:
 
     Args:
         dataset: as in `load_schema`.
-        folder: what a relative path is relative to.
+        folder: the base of a relative path.
 
     Returns:
         SHA-256 in hex; of the empty text if there is no such file.

@@ -1,7 +1,8 @@
 """Public hierarchies of codes: chapters of diagnoses, beginnings of codes, ranges of numbers.
 
-They are for `by` and `buckets` of `schemas.kinds.nominal`. A hierarchy is a table or a function of one code; what
-is not in it has no group, and is invalid in a column of groups. All are public documents and never learnt from data.
+They are for `by` and `buckets` of `schemas.kinds.nominal`. A hierarchy is a table or a function of one code; codes
+that are not in it have no group, and are invalid in a column of groups. All are public documents, never learnt from
+data.
 """
 
 import re
@@ -111,14 +112,14 @@ def icd10_chapter(code: str) -> str | None:
 
 
 def prefix(length: int, *, digits: int | None = None) -> Callable[[str], str | None]:
-    """Groups of codes that begin alike, such as the first three digits of a ZIP code, or the first two of an industry.
+    """Groups of codes by prefix, such as the first three digits of a ZIP code, or the first two of an industry code.
 
     Args:
-        length: number of characters that count.
-        digits: number of digits of a whole code, if files lose the zeros at its beginning; they are put back.
+        length: number of characters of the prefix.
+        digits: number of digits of a complete code, if files drop leading zeros, which are then restored.
 
     Returns:
-        A function that gives the beginning of a code; None if the code is shorter.
+        A function that returns the prefix of a code; None if the code is shorter.
 
     Raises:
         InvalidInput: the length is below 1.
@@ -141,7 +142,7 @@ def starting_at(groups: Mapping[int, Group], *, last: int | None = None) -> Call
         last: the largest code; by default the last group has no end.
 
     Returns:
-        A function that gives the group of a code; None if the code is below the first or is not a whole number.
+        A function that returns the group of a code; None if the code is below the first or is not an integer.
 
     Raises:
         InvalidInput: there is no group.

@@ -1,6 +1,6 @@
 """Kinds of columns: names, ordered names, numbers, dates, identifiers and free text.
 
-Each function describes one column of a table; `schemas.table.table` combines them. What a source writes becomes a value
+Each function describes one column of a table; `schemas.table.table` combines them. The source's contents become values
 of the column by public rules alone: rounding, clipping, groups of codes, periods of dates, a word for missing values.
 No part of a description is ever learnt from data.
 """
@@ -25,7 +25,7 @@ from schemas.plain_text import fault_of_cell, fault_of_line
 Groups: TypeAlias = Mapping[Any, Any] | Callable[[Any], Any]
 """The group of a code or of a value: a table, or a function."""
 Becomes: TypeAlias = Callable[[pd.Series], pd.Series]
-"""Turns what a source states into values of a column, one by one; null stays null."""
+"""Turns the source's contents into values of a column, one by one; null stays null."""
 Period: TypeAlias = Literal["day", "month", "quarter", "year"]
 
 # Marks a value that is not a number in a numeric column: it is not null, and in no public range.
@@ -40,7 +40,7 @@ _LARGEST_NUMBER = 2**53
 # The offset from UTC after a time, which follows a T or a blank.
 _OFFSET = re.compile(r"^(\S+[T ]\d{2}\S*?)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$")
 _PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year")
-# What numbers that stand for a missing value usually are; the first that the column does not have is taken.
+# Common numbers for missing values; the first that the column does not have is used.
 _USUAL_MISSING = (-1, -9, -99, -999, -9_999, -99_999, -999_999, -9_999_999, -99_999_999, -999_999_999)
 
 
@@ -66,7 +66,7 @@ def nominal(
         other: the value of codes that are not listed, or that `by` has no value for; it comes last if it is not among
             the values. By default such a code is invalid.
         missing: the source's codes for missing values.
-        missing_as: the value of rows in which the column is missing, which are then kept. By default they are left out.
+        missing_as: the value of rows in which the column is missing, which are then kept; omitted by default.
         label: description of the column, for readers.
 
     Returns:
@@ -128,13 +128,13 @@ def numeric(
 ) -> Column:
     """Describe a numeric column: low, low + step ... high. The values are integers if `low` and `step` are.
 
-    A column of more than 65,535 numbers needs public bins. It is learnt, drawn and evaluated by bins, and a published
-    record has a number of its bin, each with the same probability.
+    A column of more than 65,535 numbers needs public bins. It is learnt, drawn and evaluated by bin, and a published
+    record has a number drawn uniformly from its bin.
 
     Args:
         low: the smallest value.
         high: the largest value.
-        step: distance of neighbouring values; a decimal number is taken as it is written, so that .1 is a tenth.
+        step: distance between neighbouring values; a decimal number is taken as written, so that .1 is a tenth.
         width: width of the buckets, the first from `low`; without it and `edges`, each value has its own bucket.
         edges: the values at which a new bucket starts, ascending; `low` need not be among them.
         round: whether a number between two values becomes the nearest one (the upper one of two that are equally near),
@@ -314,10 +314,10 @@ def free_text(*, label: str = "") -> Column:
 
 @dataclass(frozen=True)
 class OpenColumn:
-    """A column that the table has and its description does not: no codebook states its values or its range.
+    """A column of the table that is not described, because no codebook states its values or its range.
 
     Attributes:
-        kind: what is not known: `values`, or the `range` of numbers.
+        kind: the unknown: `values`, or the `range` of numbers.
         missing: codes for missing values.
     """
 
@@ -326,7 +326,7 @@ class OpenColumn:
 
 
 def open_values(*, missing: Sequence[Value] = ()) -> OpenColumn:
-    """Declare a column of categories whose values are not known yet; `schema discover` proposes them.
+    """Declare a column of categories whose values are not yet known; `schema discover` proposes them.
 
     Args:
         missing: codes for missing values.
@@ -335,7 +335,7 @@ def open_values(*, missing: Sequence[Value] = ()) -> OpenColumn:
 
 
 def open_range(*, missing: Sequence[Value] = ()) -> OpenColumn:
-    """Declare a column of numbers whose range is not known yet; `schema discover` proposes it.
+    """Declare a column of numbers whose range is not yet known; `schema discover` proposes it.
 
     Args:
         missing: codes for missing values.
@@ -415,11 +415,11 @@ def values_of(metadata: Mapping[str, Any]) -> tuple[Value, ...]:
 
 
 def fault_of_column(metadata: Mapping[str, Any], read_as: type | None) -> str | None:
-    """What is wrong with a column, to be read after its name; None if nothing is.
+    """The fault of a column, to follow its name; None if none.
 
     Args:
         metadata: the column's.
-        read_as: the type that the source's column is read as; None if the values are computed from other columns.
+        read_as: the type as which the source's column is read; None if the values are computed from other columns.
     """
     if metadata["kind"] == FREE_TEXT:
         return (
@@ -526,7 +526,7 @@ def _themselves(values: Sequence[Value]) -> Groups:
 
 
 def _groups_become(by: Groups, values: Sequence[Value], other: Value | None = None) -> Becomes:
-    """Codes of the source become the values that stand for them; a code without one the other, or unreadable."""
+    """Map the source's codes to values; a code without one becomes the other value, or unreadable."""
     find = by if callable(by) else {str(code): value for code, value in by.items()}.get
     known = set(values)
     is_text = isinstance(values[0], str)
@@ -550,8 +550,8 @@ class _Grid:
 
     Attributes:
         low: the first.
-        step: their distance.
-        count: how many there are.
+        step: the distance between them.
+        count: their number.
         whole: whether they are integers; otherwise they are floats.
     """
 
@@ -603,7 +603,7 @@ class _Grid:
         return np.asarray((numbers >= self.number(0)) & (numbers <= self.number(self.count - 1)), bool)
 
     def holds(self, column: pd.Series) -> pd.Series:
-        """Whether numbers are on the grid; others than numbers, and those beyond it, are left to other checks."""
+        """Whether numbers are on the grid; non-numbers, and numbers beyond it, are left to other checks."""
         numbers = column.to_numpy(np.float64, na_value=np.nan)
         if self.low.denominator == self.step.denominator == 1:
             with np.errstate(invalid="ignore"):
@@ -762,13 +762,13 @@ def _test_of(check: Check) -> Callable[[pd.Series], pd.Series]:
 
 
 def _or_among(test: Callable[[pd.Series], pd.Series], codes: Iterable[Value]) -> Callable[[pd.Series], pd.Series]:
-    """The same test, which some values pass in any case."""
+    """The same test, which given values always pass."""
     passing = list(codes)
     return lambda column: test(column) | column.isin(passing)
 
 
 def _exact(number: float) -> Fraction:
-    """A number as it is written: .1 is a tenth."""
+    """A number as written: .1 is a tenth."""
     return Fraction(str(number))
 
 
@@ -808,7 +808,7 @@ def _day(text: object, label: str) -> pd.Timestamp:
 
 
 def _times(texts: Iterable[Any], written: str | None) -> pd.Series:
-    """Dates and times as they are written, without their offsets from UTC; null for what is none."""
+    """Dates and times as written, without offsets from UTC; null for anything else."""
     if written is not None and "%z" in written:
         return pd.Series([_local_time(text, written) for text in texts], dtype="datetime64[us]")
     plain = [_OFFSET.sub(r"\1", str(text)) for text in texts]
@@ -817,7 +817,7 @@ def _times(texts: Iterable[Any], written: str | None) -> pd.Series:
 
 
 def _local_time(text: object, written: str) -> datetime | None:
-    """The time that a text states, where it was that time; None if it is none."""
+    """The local time that a text states; None if it states none."""
     try:
         return datetime.strptime(str(text), written).replace(tzinfo=None)  # noqa: DTZ007 - the offset is left out
     except ValueError:

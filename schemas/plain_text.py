@@ -1,6 +1,6 @@
 """Rules for texts that users write and pages show: lines of bounded length, without invisible characters.
 
-Which texts are required where does not belong here.
+The required texts do not belong here.
 """
 
 import re
@@ -24,7 +24,7 @@ _SHOWN = 60
 
 
 def fault_of_line(text: object, *, most: int = LONGEST_LINE) -> str | None:
-    """The fault of a text that must be one line, to be read after its name; None if there is none.
+    """The fault of a text that must be one line, to follow its name; None if there is none.
 
     Args:
         text: the text.

@@ -1,4 +1,4 @@
-"""The JSON Schema of the provenance record, for readers of records with tools of their own.
+"""The JSON Schema of the provenance record, for readers who use their own tools.
 
 `python -m schemas.record_schema` rewrites it after a change of the model; the content of records does not belong here.
 """

@@ -1,4 +1,4 @@
-"""What tasks pass to each other: the place of an object, its identity, and its audience. Never the object itself."""
+"""References that tasks pass to each other: an object's place, identity and audience, never the object itself."""
 
 from enum import StrEnum
 from pathlib import Path

@@ -1,9 +1,9 @@
-"""Rules in a table schema: what a codebook says about combinations of values.
+"""Rules in a table schema, from a codebook: which combinations of values may occur.
 
 Each function states a rule; `schemas.table.table` takes them as `rules`. A rule must name the public document that
 states it, and is never learnt from data. Values are given as one value, as several, or as a function that is true for
-the values meant, such as `lambda age: age < 16`. All records of a release keep all rules; rows of the source that break
-one are invalid. What a rule means is in `deniable.foundation.rules`.
+them, such as `lambda age: age < 16`. All records of a release satisfy all rules; rows of the source that violate one
+are invalid. Rules are defined in `deniable.foundation.rules`.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -37,8 +37,8 @@ def impossible(when: Mapping[str, Values], *, source: str) -> Statement:
     """State that a combination never occurs, such as a married child.
 
     Args:
-        when: columns, each with the values meant.
-        source: the public document that says so.
+        when: columns, each with its values.
+        source: the public document that states it.
     """
     return lambda columns: Impossible(_source(source), _chosen(when, columns))
 
@@ -49,19 +49,19 @@ def required(when: Mapping[str, Values], then: Mapping[str, Values], *, source: 
     Args:
         when: columns, each with the values that are the condition.
         then: columns, each with the values of which one must occur.
-        source: the public document that says so.
+        source: the public document that states it.
     """
     return lambda columns: Required(_source(source), _chosen(when, columns), _chosen(then, columns))
 
 
 def skipped(columns: Mapping[str, Values], *, when: Mapping[str, Values] | None = None, source: str) -> Statement:
-    """State a skip pattern: columns that are inapplicable exactly where a condition holds, or only all together.
+    """State a skip pattern: columns that are inapplicable exactly where a condition holds, or all or none of them are.
 
     Args:
         columns: columns, each with the values that mean inapplicable.
         when: columns, each with the values that are the condition; without it, the columns are inapplicable all
             together or not at all.
-        source: the public document that says so.
+        source: the public document that states it.
     """
     return lambda known: Skip(_source(source), _chosen(columns, known), _chosen(when or {}, known))
 
@@ -75,8 +75,8 @@ def at_most(
         lesser: the column of the smaller number.
         greater: the column of the greater number.
         strict: whether the two must differ.
-        unless: values of either column that are no amounts, such as codes for inapplicable.
-        source: the public document that says so.
+        unless: values of either column that are not amounts, such as codes for inapplicable.
+        source: the public document that states it.
     """
     return lambda columns: Order(_source(source), lesser, greater, strict, _chosen(unless or {}, columns))
 
@@ -88,7 +88,7 @@ def dependency(coarse: str, of: str, values: Mapping[Any, Value] | Callable[[Any
         coarse: the column that follows.
         of: the column that it follows from.
         values: the value of `coarse` for each value of `of`.
-        source: the public document that says so.
+        source: the public document that states it.
     """
     found = values if callable(values) else values.get
     return derived(coarse, [of], found, source=source)
@@ -97,14 +97,14 @@ def dependency(coarse: str, of: str, values: Mapping[Any, Value] | Callable[[Any
 def derived(column: str, of: Sequence[str], value: Callable[..., Value | None], *, source: str) -> Statement:
     """State that a column is computed from others.
 
-    It is computed at the end, from records that are drawn, and no budget is spent on it. At most 262,144 combinations
-    of values can determine it.
+    It is computed from drawn records at the end, and no budget is spent on it. At most 262,144 combinations of values
+    can determine it.
 
     Args:
         column: the column that is computed.
         of: the columns that it is computed from.
         value: its value, given one value of each. Combinations for which that is none of its values never occur.
-        source: the public document that says so.
+        source: the public document that states it.
     """
 
     def rule(columns: Columns) -> Rule:
@@ -171,7 +171,7 @@ def _values(name: str, columns: Columns) -> tuple[Value, ...]:
 
 
 def _chosen(given: Mapping[str, Values], columns: Columns) -> Condition:
-    """The values that are meant, of each column, in public order."""
+    """The given values of each column, in public order."""
     return tuple((name, _meant(values, _values(name, columns), name)) for name, values in given.items())
 
 

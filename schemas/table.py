@@ -90,19 +90,20 @@ def table(
         target: the attribute that classifiers predict in evaluation.
         reads: the source's columns that `universe` and `recode` need, each `float` or `int` if it holds numbers and
             `str` if it holds text. By default the attributes themselves.
-        missing: codes for missing values of columns that are read and are not attributes.
+        missing: codes for missing values of columns that are read but are not attributes.
         missing_as: a word such as `missing`, which becomes a value of every column that has none for missing values: no
             row is left out because a value is missing. Columns of numbers get a number with the word as its label.
-        person: the identifier of the people of whom the table may have several records, such as a patient's number. The
-            privacy unit is then one person with all records: of each person one is used, chosen at random among those
-            that are valid. Rows without it are left out. It is read as text, so that 7 and 007 are two people.
+        person: the identifier of people, such as a patient's number, if the table may have several records of each.
+            The privacy unit is then one person with all records: one valid record of each is used, chosen at random.
+            Rows without it are left out. It is read as text, so that 7 and 007 are two people.
         most_records: the most records of one person that are used, which must be 1.
         universe: decides for each row alone, by a public rule, whether it is in scope. Its docstring is published. A
             comparison with a missing value is false, so such rows are out of scope. Rows with text where a number must
             be are always in scope, as invalid rows.
         recode: computes the attributes from the columns that are read, row by row. Null should stay null, and
             `UNREADABLE` unreadable; if a recode loses an unreadable value, the whole row becomes unreadable.
-        rules: rules that every record keeps, made by the functions of `schemas.rules`; rows that break one are invalid.
+        rules: rules that every record satisfies, made by the functions of `schemas.rules`; rows that violate one are
+            invalid.
         totals: public totals of the whole table, made by `public_total` and `public_counts` of `schemas.rules`.
         open_columns: columns of the source that are not described yet, made by `open_values` and `open_range`. A
             release does not read them; `python -m flows schema discover` proposes their values and ranges.
@@ -210,12 +211,12 @@ def domain_of(schema: DataFrameSchema) -> Domain:
 
 
 def person_of(schema: DataFrameSchema) -> Person | None:
-    """The people of whom a table may have several records; None if the privacy unit is one record."""
+    """The people, if a table may have several records of each; None if the privacy unit is one record."""
     return cast("Person | None", _table_metadata(schema).get("person"))
 
 
 def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame], pd.Series]:
-    """Check of whether rows keep a rule; rows in which one of its values is missing or invalid pass."""
+    """The check that rows satisfy a rule; rows in which one of its values is missing or invalid pass."""
     own = {name: columns[name] for name in rule.attributes if name in columns}
     domain = Domain(
         tuple(
@@ -272,7 +273,7 @@ def _require_names(columns: Mapping[str, Column], reads: Mapping[str, Any], desc
 
 
 def _require_open(columns: Mapping[str, OpenColumn], described: set[str]) -> None:
-    """Refuse open columns that are described, too, or that no schema could have."""
+    """Refuse open columns that are also described, or that no schema could have."""
     for name, column in columns.items():
         if fault := fault_of_name(name):
             raise InvalidInput(f"the name of an open column {fault}.")
@@ -428,7 +429,7 @@ def _row_by_row(recode: Recode, *, fills: bool, kept: Sequence[str] = ()) -> Rec
     Args:
         recode: the recode.
         fills: whether null may become a value afterwards, so that text must be marked as unreadable too.
-        kept: columns that the recode does not compute, and that stay as they were read.
+        kept: columns that the recode does not compute, which stay as read.
     """
 
     def recoded(frame: pd.DataFrame) -> pd.DataFrame:
@@ -450,7 +451,7 @@ def _row_by_row(recode: Recode, *, fills: bool, kept: Sequence[str] = ()) -> Rec
 
 @contextmanager
 def _returning(what: str) -> Iterator[None]:
-    """Keep a rule of a schema from ending the program; an interrupt by the user still does."""
+    """Prevent a schema's function from ending the program; an interrupt by the user still does."""
     try:
         yield
     except (Exception, KeyboardInterrupt):

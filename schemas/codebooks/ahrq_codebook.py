@@ -1,7 +1,7 @@
 """Codebooks in the form of the Agency for Healthcare Research and Quality (MEPS), as text or as a saved page.
 
-A variable begins with a line of its name, description, format, type and positions, or with `Variable Name:`; a line for
-each value, or range of values, follows, with two counts. The counts are not read.
+A variable begins with a line of its name, description, format, type and positions, or with `Variable Name:`; a line
+for each value or range follows, with two counts, which are not read.
 """
 
 import re
@@ -67,7 +67,7 @@ def text_of_page(page: str) -> str:
 
 
 class _Page(HTMLParser):
-    """Takes the text out of a page."""
+    """Extracts the text of a page."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -92,7 +92,7 @@ class _Page(HTMLParser):
             self.parts.append("\n")
 
     def handle_data(self, data: str) -> None:
-        """Take text, on one line."""
+        """Add text, on one line."""
         if not self._skipped:
             self.parts.append(re.sub(r"\s+", " ", data))
 
@@ -105,16 +105,16 @@ def _begun(begins: re.Match[str] | None, named: re.Match[str] | None) -> Variabl
 
 
 def _plain(line: str) -> str:
-    """A line without bars at its ends, with single bars, and at most two blanks together.
+    """A line without bars at its ends, with single bars and at most two consecutive blanks.
 
-    The expressions below then take time in proportion to the line, which they would not for a long row of blanks.
+    The time of the expressions below is then linear in the line's length, even for a long row of blanks.
     """
     blanks = _BLANKS.sub("  ", line[:_LONGEST_LINE])
     return _BARS.sub(" | ", blanks).strip(" |")
 
 
 def _finished(variable: Variable, entries: Sequence[Entry]) -> Variable:
-    """A variable whose values are known; one that only has a word such as `VALID ID` has none."""
+    """A variable with its values; none if it only has a word such as `VALID ID`."""
     # `VALID ID`, `TEXT`: a word for any value.
     return replace(variable, entries=tuple(entry for entry in entries if _is_numeric(entry)))
 

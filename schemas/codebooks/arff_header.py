@@ -1,4 +1,4 @@
-"""Headers of ARFF files: the lines up to `@data`, which is where the records begin, and where reading ends."""
+"""Headers of ARFF files: the lines before `@data`, where the records begin and reading ends."""
 
 import re
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _KINDS: dict[str, tuple[Kind, bool | None]] = {
 
 
 def header_of(lines: Iterable[str]) -> str:
-    """The lines before `@data`; no line after it is read.
+    """The lines before `@data`; no later line is read.
 
     Args:
         lines: lines of the file, in order.

@@ -1,6 +1,6 @@
-"""A codebook in one form, whatever format it was written in: its variables, with values as text.
+"""The common form of codebooks of all formats: variables, with values as text.
 
-How a schema describes a variable does not belong here (schemas.codebooks.settling).
+The description of a variable in a schema does not belong here (schemas.codebooks.settling).
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,9 +18,9 @@ class Entry:
     """One value of a variable, or one range of numbers.
 
     Attributes:
-        value: the value as it is written; of a range, its lower end.
+        value: the value as written; for a range, its lower end.
         high: the upper end of a range; None if the entry is one value.
-        label: what it means; empty if the codebook does not say.
+        label: its meaning; empty if not stated.
     """
 
     value: str
@@ -34,14 +34,14 @@ class Variable:
 
     Attributes:
         name: its name.
-        kind: what it holds; None if the codebook does not say.
-        label: what it is.
+        kind: the kind of its values; None if not stated.
+        label: its description.
         entries: its values and ranges, in the codebook's order.
         missing: codes for missing values.
-        also: values beside a range of numbers that are not amounts, such as `-1` for inapplicable.
-        step: the distance of neighbouring numbers; None if the codebook does not say.
-        whole: whether numbers are whole; None if the codebook does not say.
-        pattern: the form of a date, in the notation of `strptime`; None if the codebook does not say.
+        also: values besides a range of numbers that are not amounts, such as `-1` for inapplicable.
+        step: the distance between neighbouring numbers; None if not stated.
+        whole: whether numbers are integers; None if not stated.
+        pattern: the form of a date, in the notation of `strptime`; None if not stated.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Variable:
     pattern: str | None = None
 
     def completed_by(self, other: "Variable") -> "Variable":
-        """This variable with what another codebook says about it; where both say something, the other counts.
+        """Merge the description from another codebook, which takes precedence.
 
         A range completes labels of single values, such as those of special codes.
         """
@@ -75,14 +75,14 @@ class Codebook:
 
     Attributes:
         variables: its variables by name, in its order.
-        faults: what is wrong with it, a sentence each.
+        faults: its faults, a sentence each.
     """
 
     variables: dict[str, Variable] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
     def add(self, variable: Variable, where: str) -> None:
-        """Add a variable; one that is there already is a fault."""
+        """Add a variable; a repeated variable is a fault."""
         if not variable.name:
             self.faults.append(f"{where}: a variable must have a name, got none; add it, or remove the line.")
         elif variable.name in self.variables:
@@ -91,7 +91,7 @@ class Codebook:
             self.variables[variable.name] = variable
 
     def complete(self, variables: Iterable[Variable]) -> None:
-        """Add what another codebook says."""
+        """Merge another codebook."""
         for variable in variables:
             known = self.variables.get(variable.name)
             self.variables[variable.name] = variable if known is None else known.completed_by(variable)

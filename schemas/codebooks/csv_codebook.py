@@ -1,4 +1,4 @@
-"""Codebooks in CSV: a line for each variable, or a line for each value.
+"""Codebooks in CSV: one line per variable, or one line per value.
 
 The columns are found by their names: `variable`, and of `type`, `label`, `values`, `labels` (of values), `missing`,
 `also`, `step`, `low`, `high`, `pattern` those that there are, or other usual names for them.
@@ -55,13 +55,13 @@ _MOST_LINES = 2_000_000
 
 
 def kind_of(word: str) -> tuple[Kind | None, bool | None]:
-    """The kind that a word of a codebook means, and whether its numbers are whole; None where it does not say."""
+    """The kind denoted by a word in a codebook, and whether its numbers are integers; None if not stated."""
     plain = _plain(word)
     return _KIND_OF.get(plain), True if plain in _WHOLE else False if plain in _MEASURED else None
 
 
 def known_kinds() -> str:
-    """The kinds, as in a sentence, with the words for whole and for other numbers."""
+    """The kinds, listed for a sentence, with the words for integers and for other numbers."""
     return ", ".join(each for kind in _KINDS for each in (kind, *(("integer", "float") if kind == "numeric" else ())))
 
 
@@ -95,7 +95,7 @@ def read_csv(text: str) -> Codebook:
 
 
 def _fault_of_csv(said: str, line: int) -> str:
-    """What is wrong with a text that cannot be split into cells; the reader's own words quote nothing of it."""
+    """The fault of a text that cannot be split into cells; the text is not quoted."""
     if "field larger" in said:
         return (
             f"line {line}: a codebook must have cells of at most {csv.field_size_limit():,} characters, got a longer "
@@ -105,7 +105,7 @@ def _fault_of_csv(said: str, line: int) -> str:
 
 
 def _places(header: list[str], codebook: Codebook) -> dict[str, int]:
-    """Which column holds what. Names of columns are not quoted: a file named by mistake may hold a record there."""
+    """The entry in each column. Names of columns are not quoted: a file named by mistake may have a record there."""
     places: dict[str, int] = {}
     for place, name in enumerate(header):
         meant = _CANONICAL.get(_plain(name))
@@ -115,7 +115,7 @@ def _places(header: list[str], codebook: Codebook) -> dict[str, int]:
             )
         elif meant is not None:
             places[meant] = place
-    # A table of people may have a column `name`, but says nothing of variables.
+    # A table of people may have a column `name`, but does not describe variables.
     if "variable" not in places or not places.keys() & {"type", "values", "low", "label", "labels", "description"}:
         codebook.faults.append(
             "line 1: a codebook in CSV must have a column named variable, and of type, values, label, labels, missing, "
@@ -128,7 +128,7 @@ def _places(header: list[str], codebook: Codebook) -> dict[str, int]:
 def _cells(
     lines: Iterator[list[str]], places: Mapping[str, int], codebook: Codebook
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The lines that are not empty, numbered as in the file, each with its cells by what they hold."""
+    """The non-empty lines, numbered as in the file, each with its cells by entry."""
     width = max(places.values()) + 1
     for line, fields in enumerate(lines, 2):
         if line > _MOST_LINES:
@@ -143,7 +143,7 @@ def _cells(
 
 
 def _is_by_value(cells: list[tuple[int, dict[str, str]]]) -> bool:
-    """Whether the codebook has a line for each value."""
+    """Whether the codebook has one line per value."""
     names = [each["variable"] for _, each in cells]
     return any(not name or name == before for before, name in pairwise(names))
 
@@ -151,7 +151,7 @@ def _is_by_value(cells: list[tuple[int, dict[str, str]]]) -> bool:
 def _grouped(
     cells: list[tuple[int, dict[str, str]]], codebook: Codebook
 ) -> Iterator[tuple[int, dict[str, str], list[tuple[int, dict[str, str]]]]]:
-    """The lines of each variable: the first, and those that follow it without a name, or with the same."""
+    """The lines of each variable: the first, and those that follow without a name or with the same name."""
     group: list[tuple[int, dict[str, str]]] = []
     for line, each in cells:
         if group and each["variable"] in {"", group[0][1]["variable"]}:
@@ -212,7 +212,7 @@ def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value:
 
 
 def _labels_values(cells: dict[str, str], *, by_value: bool) -> bool:
-    """Whether the column `label` is of the value on its line, not of the variable."""
+    """Whether the column `label` describes the value on its line, not the variable."""
     return by_value and "labels" not in cells and bool(cells.get("values"))
 
 
@@ -251,7 +251,7 @@ def stated_entries(cell: str, kind: Kind | None) -> tuple[tuple[Entry, ...], Dec
         return ((Entry(value=found[1], high=found[2]),) if found else entries_of(cell, ranges=False)[0]), None
     entries, step = entries_of(cell, ranges=kind in {None, "numeric"})
     if kind is None and sum(entry.high is not None for entry in entries) > 1:
-        # Several ranges without a type are groups, such as groups of ages.
+        # Several ranges without a type are groups, such as age groups.
         return entries_of(cell, ranges=False)
     return entries, step
 

@@ -1,7 +1,7 @@
 """Codebooks in DDI Codebook XML (versions 1 to 2.6).
 
-Frequencies and summary statistics of a variable are not read: they count records. XML with a document type is refused,
-so that no entity is ever expanded and no other file or address is ever read.
+Frequencies and summary statistics of a variable are not read, because they depend on records. XML with a document type
+is refused, so that no entity is ever expanded and no other file or address is ever read.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def read_ddi(content: bytes) -> Codebook:
 
 
 def parsed(content: bytes) -> Element:
-    """Parse XML without a document type; namespaces are left out.
+    """Parse XML without a document type; namespaces are dropped.
 
     Args:
         content: the XML.
@@ -124,7 +124,7 @@ def _kind(element: Element, *, has_values: bool) -> Kind | None:
 
 
 def _ranges(element: Element) -> Iterator[Entry]:
-    """The range that the codebook states to be valid; never the least and largest value that it counts."""
+    """The range stated as valid; never the smallest and largest observed values."""
     for own in element.iterfind("valrng/range"):
         low, high = own.get("min"), own.get("max")
         if low is not None and high is not None:

@@ -1,6 +1,6 @@
-"""Writes the draft of a schema and of a short spec from a codebook, for a person to read and to correct.
+"""Writes drafts of a schema and of a short spec from a codebook, for a person to read and correct.
 
-Texts of the codebook become literals of Python, so that none of them can be code.
+Texts of the codebook become Python literals, so that none of them can be executed.
 """
 
 import json
@@ -26,7 +26,7 @@ class Draft:
 
     Attributes:
         columns: the columns that it describes, in the codebook's order.
-        left_out: variables of the codebook that it does not describe, with the reasons.
+        left_out: variables of the codebook that are omitted, with the reasons.
     """
 
     columns: tuple[Described, ...]
@@ -39,12 +39,12 @@ class Draft:
 
     @property
     def open_categories(self) -> tuple[str, ...]:
-        """Variables that were left out because the codebook states no values."""
+        """Variables omitted because the codebook states no values."""
         return tuple(each.name for each in self.left_out if each.lacks == "values")
 
     @property
     def open_numbers(self) -> tuple[str, ...]:
-        """Variables that were left out because the codebook states no range."""
+        """Variables omitted because the codebook states no range."""
         return tuple(each.name for each in self.left_out if each.lacks == "range")
 
     @property
@@ -73,8 +73,8 @@ def draft_of(codebook: Codebook, what: str, wanted: Sequence[str] = (), *, quoti
 
     Args:
         codebook: the codebook.
-        what: where it is from, for messages.
-        wanted: names of the variables that are meant, in their order; all if there are none.
+        what: its origin, for messages.
+        wanted: names of the requested variables, in order; all by default.
         quoting: whether messages may quote the codebook, which they must not if it may be the table itself.
 
     Raises:
@@ -114,7 +114,7 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
     Args:
         draft: the columns.
         sources: names of the codebook's files.
-        description: what the table is.
+        description: description of the table.
         person: name of the identifier of a person, if people may have several records.
     """
     drafted_from = " and ".join(one_line(source).replace('"', "'").replace("\\", "/") for source in sources)
@@ -149,7 +149,7 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
 
 
 def left_out_line(name: str) -> str:
-    """The beginning of the line about a variable that a draft does not describe."""
+    """The beginning of the line about an omitted variable."""
     return f"#   {one_line(name)}: "
 
 
@@ -178,14 +178,14 @@ def _imported(draft: Draft) -> Iterator[str]:
 
 
 def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str = "", remark: str = "") -> str:
-    """The text of a short spec; everything that it leaves out has a default.
+    """The text of a short spec; everything that it omits has a default.
 
     Args:
         name: the release's name.
         schema: file of the schema.
         source: file of the records.
-        epsilon: what the whole release may cost.
-        title: what the release is.
+        epsilon: epsilon of the whole release.
+        title: title of the release.
         remark: a line at the top.
     """
     lines = [f"# {remark}"] if remark else []
@@ -281,12 +281,12 @@ def _list(values: Sequence[str | int | float]) -> str:
 
 
 def _literal(value: object) -> str:
-    """A value as a literal, which is one in Python, and of texts in YAML, too."""
+    """A value as a literal of Python; texts are also valid YAML."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def described_in_words(draft: Draft) -> Mapping[str, int]:
-    """How many columns of each form a draft has."""
+    """Number of columns of each form in a draft."""
     words = {"dates": "of dates", "identifier": "never released"}
     forms = [column.form for column in draft.columns]
     return {words.get(form, form): forms.count(form) for form in _FUNCTIONS if form in forms}

@@ -37,7 +37,7 @@ _WHOLE_IN_SDV = ("Int", "UInt")
 
 
 def read_metadata(read: Mapping[str, Any]) -> Codebook:
-    """Read a description whose format is found by its keys.
+    """Read a description, recognising its format by its keys.
 
     Args:
         read: its content, a mapping.
@@ -113,7 +113,7 @@ def _read_frictionless(schema: Mapping[str, Any], codebook: Codebook) -> None:
 
 
 def _booleans(own: Mapping[str, Any]) -> tuple[Entry, ...]:
-    """How a Frictionless field writes false and true."""
+    """The texts for false and true in a Frictionless field."""
     return tuple(
         Entry(value=(_texts(own.get(entry, [])) or [default])[0])
         for entry, default in (("falseValues", "false"), ("trueValues", "true"))
@@ -133,7 +133,7 @@ def _read_sdv(metadata: Mapping[str, Any], codebook: Codebook) -> None:
     for name, own in metadata["columns"].items():
         known = own if isinstance(own, Mapping) else {}
         sdtype = str(known.get("sdtype", "unknown"))
-        # Types of personal data (email, name, ssn ...) name no values.
+        # Types of personal data (email, name, ssn ...) have no list of values.
         kind: Kind | None = _SDV.get(sdtype, "text")
         if name == metadata.get("primary_key"):
             kind = "identifier"
@@ -253,7 +253,7 @@ def _pattern(stated: object) -> str | None:
 
 
 def _text(stated: object) -> str:
-    """A value as text: whole numbers without a point, booleans in lower case."""
+    """A value as text: integers without a point, booleans in lower case."""
     if isinstance(stated, bool):
         return str(stated).lower()
     if isinstance(stated, float) and stated.is_integer():

@@ -1,6 +1,6 @@
 """Labels as SPSS and Stata export them: `VARIABLE LABELS`, `VALUE LABELS`, `MISSING VALUES`; `label define` and so on.
 
-Only these commands are read; nothing is run.
+Only these commands are read; nothing is executed.
 """
 
 import re
@@ -25,7 +25,7 @@ _OPTIONS = {"add", "modify", "replace", "nofix"}
 
 @dataclass
 class _Labels:
-    """What the commands say."""
+    """The content of the commands."""
 
     variables: dict[str, str] = field(default_factory=dict)
     values: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class _Labels:
     open_ended: list[str] = field(default_factory=list)
 
     def codebook(self) -> Codebook:
-        """The codebook that the labels make."""
+        """The codebook that follows from the labels."""
         codebook = Codebook()
         for name in dict.fromkeys([*self.variables, *self.values, *self.missing]):
             codes = self.missing.get(name, [])
@@ -65,7 +65,7 @@ def read_spss(text: str) -> Codebook:
     """Read labels in the syntax of SPSS.
 
     Args:
-        text: commands, each ended by a point at the end of a line, or by an empty line.
+        text: commands, each terminated by a full stop at the end of a line or by an empty line.
     """
     labels = _Labels()
     for command in _spss_commands(text):
@@ -120,7 +120,7 @@ def _spss_commands(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if not held and line.lstrip().startswith("*"):
             continue
-        # A new command begins at the margin even where the last has no point.
+        # A new command begins at the margin even if the last has no full stop.
         begins = _SPSS_COMMAND.match(line) is not None and not line.startswith((" ", "\t"))
         if begins and held:
             yield "\n".join(held)
@@ -149,7 +149,7 @@ def _stata_commands(text: str) -> Iterator[str]:
         elif line.rstrip().endswith("///"):
             held += line.rstrip()[:-3] + " "
         elif not line.lstrip().startswith("*"):
-            # A list of values goes on over lines that begin with a value.
+            # A list of values continues over lines that begin with a value.
             if held and re.match(r"""\s*-?\d+\s+["']""", line):
                 held += " " + line
             else:
@@ -159,7 +159,7 @@ def _stata_commands(text: str) -> Iterator[str]:
 
 
 def _semicolon(text: str) -> int:
-    """Place of the first semicolon that stands in no quotes; -1 if there is none."""
+    """Index of the first semicolon outside quotes; -1 if there is none."""
     quoted = ""
     for place, each in enumerate(text):
         if quoted:
@@ -236,6 +236,6 @@ def _missing_values(tokens: list[tuple[str, bool]], labels: _Labels) -> None:
 
 
 def _own_label(value: str, label: str) -> str:
-    """A label without the value that it repeats: `-1 INAPPLICABLE` of -1."""
+    """A label without the value that it repeats, such as `-1 INAPPLICABLE` for -1."""
     plain = one_line(label)
     return plain.removeprefix(value).strip() or plain if plain.startswith(f"{value} ") else plain

@@ -1,6 +1,6 @@
-"""Columns of a schema from the answers of a discovery, and their lines in a schema that was drafted.
+"""Columns of a schema from the answers of a discovery, and their lines in a drafted schema.
 
-Everything here is a function of what a discovery released. How it is requested and charged does not belong here.
+Everything here is a function of a discovery's released answers. Requests and charges do not belong here.
 """
 
 import ast
@@ -24,7 +24,7 @@ _HINT = "paste the lines by hand"
 
 
 def proposed(answers: Answers) -> tuple[Described | LeftOut, ...]:
-    """The column that each answer proposes, or why it proposes none."""
+    """The column that each answer proposes, or the reason why there is none."""
     asked = answers.plan.questions
     return tuple(
         _values(question, answer) if isinstance(answer, ValuesAnswer) else _numbers(question, answer, answers)
@@ -33,10 +33,10 @@ def proposed(answers: Answers) -> tuple[Described | LeftOut, ...]:
 
 
 def proposal_lines(columns: Sequence[Described | LeftOut], discovery: str) -> list[str]:
-    """The lines of a schema for what a discovery proposes.
+    """The lines of a schema for the proposals of a discovery.
 
     Args:
-        columns: what it proposes.
+        columns: the proposals.
         discovery: its name, which the lines state.
     """
     lines = []
@@ -49,11 +49,11 @@ def proposal_lines(columns: Sequence[Described | LeftOut], discovery: str) -> li
 
 
 def with_proposals(schema: str, columns: Sequence[Described | LeftOut], discovery: str) -> str:
-    """The text of a drafted schema with the columns that a discovery proposes, as its last ones.
+    """The text of a drafted schema with the columns that a discovery proposes appended.
 
     Args:
         schema: the text of the schema, in the form that `schema draft` writes.
-        columns: what is proposed.
+        columns: the proposals.
         discovery: the discovery's name.
 
     Raises:
@@ -82,10 +82,10 @@ def with_proposals(schema: str, columns: Sequence[Described | LeftOut], discover
 
 
 def _without_open(schema: str) -> tuple[str, dict[str, str]]:
-    """A schema without what declares columns open, and the text that declares each column.
+    """A schema without the declarations of open columns, and the declaration of each column.
 
     Raises:
-        InvalidInput: it is no Python, or declares them in another form than a draft.
+        InvalidInput: it is not Python, or declares them in a form other than a draft's.
     """
     try:
         calls = [node for node in ast.walk(ast.parse(schema)) if isinstance(node, ast.Call)]
@@ -108,7 +108,7 @@ def _without_open(schema: str) -> tuple[str, dict[str, str]]:
 
 
 def _without_remarks(lines: Sequence[str], described: Sequence[str], *, has_open: bool) -> list[str]:
-    """The lines without those that list a column as left out."""
+    """The lines without those that list an omitted column."""
     said = tuple(left_out_line(name) for name in described)
     kept = [line for line in lines if not (said and line.startswith(said)) and (has_open or line != CAN_BE_PROPOSED)]
     if LEFT_OUT in kept and not any(line.startswith("#   ") for line in kept[kept.index(LEFT_OUT) :]):
@@ -117,7 +117,7 @@ def _without_remarks(lines: Sequence[str], described: Sequence[str], *, has_open
 
 
 def _values(question: Question, answer: ValuesAnswer) -> Described | LeftOut:
-    """A column of the values that were proposed; all others become one value."""
+    """A column of the proposed values; all others become one value."""
     most = MAX_CARDINALITY - 2
     often = {value for value, _ in sorted(answer.values, key=lambda each: (-each[1], each[0].encode()))[:most]}
     values = tuple((value, "") for value, _ in answer.values if value in often)
@@ -135,7 +135,7 @@ def _values(question: Question, answer: ValuesAnswer) -> Described | LeftOut:
 
 
 def _numbers(question: Question, answer: RangeAnswer, answers: Answers) -> Described | LeftOut:
-    """A column of the range that was proposed; numbers beyond it become its ends."""
+    """A column of the proposed range; numbers beyond it become its ends."""
     found = answers.range_of(answer)
     if found is None:
         return LeftOut(question.column, "too few records have numbers for a range to be proposed", "range")
@@ -160,7 +160,7 @@ def _numbers(question: Question, answer: RangeAnswer, answers: Answers) -> Descr
 
 
 def _free(word: str, taken: set[str]) -> str:
-    """A word that is not among some values."""
+    """A word that is not one of some values."""
     return next(each for each in _words(word) if each not in taken)
 
 

@@ -1,7 +1,6 @@
-"""Finds the format of a codebook, and reads it.
+"""Recognises the format of a codebook, and reads it.
 
-A codebook is a public document. No file of records is read here; the records of an ARFF file, which follow its header,
-are not either.
+A codebook is a public document. No records are read here, not even those that follow the header of an ARFF file.
 """
 
 import io
@@ -46,17 +45,17 @@ _LINE = re.compile(r"(?:\S+, )?(line \d+)\b")
 
 
 def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
-    """Read a codebook that may be in several files; what a later one says about a variable completes the earlier ones.
+    """Read a codebook from one or more files; later files complete the descriptions in earlier ones.
 
     Args:
         paths: the files.
-        form: the format of all of them, one of `FORMATS`; by default it is found.
+        form: the format of all files, one of `FORMATS`; recognised by default.
 
     Returns:
         The codebook, with its faults; `schemas.codebooks.drafting.draft_of` refuses it if it has any.
 
     Raises:
-        InvalidInput: a file cannot be read, or its format is not found.
+        InvalidInput: a file cannot be read, or its format is not recognised.
     """
     whole = Codebook()
     for path in paths:
@@ -73,11 +72,11 @@ def require_no_faults(faults: Sequence[str], what: str, *, quoting: bool = True)
 
     Args:
         faults: the faults.
-        what: where the codebook is from.
-        quoting: whether they may be shown. Where the file may be the confidential table itself, only their lines are.
+        what: the origin of the codebook.
+        quoting: whether they may be shown. If the file may be the confidential table, only their lines are shown.
 
     Raises:
-        InvalidInput: there are any.
+        InvalidInput: there are faults.
     """
     if not faults:
         return
@@ -90,7 +89,7 @@ def require_no_faults(faults: Sequence[str], what: str, *, quoting: bool = True)
 
 
 def _without_quotes(faults: Sequence[str]) -> Iterator[str]:
-    """The faults, without anything that the file says."""
+    """The faults, without any content of the file."""
     hidden: list[str] = []
     for fault in faults:
         if _QUOTES_NOTHING.match(fault):
@@ -136,7 +135,7 @@ def _of_text(text: str, form: str | None, path: Path) -> Codebook:
 
 
 def _found(text: str) -> str | None:
-    """The format of a text whose name says nothing."""
+    """The format of a text whose file name does not reveal it."""
     low = text.lower()
     if text.lstrip().startswith("{"):
         return "json"
@@ -151,7 +150,7 @@ def _found(text: str) -> str | None:
 
 
 def _header(path: Path) -> str:
-    """The header of an ARFF file: nothing after `@data` is looked at."""
+    """The header of an ARFF file; nothing after `@data` is read."""
     with opened_regular(path, _WHAT) as file:
         lines = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace")
         return header_of(_bounded(lines))
@@ -169,7 +168,7 @@ def _bounded(lines: io.TextIOWrapper) -> Iterator[str]:
 
 
 def _decoded(content: bytes) -> str:
-    """Text in UTF-8, or else in Windows' Western code page, as codebooks often are."""
+    """Text in UTF-8 or, if it is not UTF-8, in Windows' Western code page, as is common for codebooks."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
 """Decides how a schema describes each variable of a codebook, or why it cannot.
 
-Only the codebook decides. What it does not state, such as the range of a number, is left to a person.
+Only the codebook decides. Anything that it does not state, such as the range of a number, is left to a person.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ _LARGEST = 2**53
 _MOST_STEPS = 10_000
 _BINS = 100
 _MEASURED_STEPS, _FINEST = 1000, Decimal("1e-9")
-# What is released of dates, by the number of days that they span.
+# The released period of dates, by the number of days that they span.
 _PERIODS = (("day", 100), ("month", 20 * 366))
 _NICE = (1, 2, 5)
 _MISSING = "missing"
@@ -37,23 +37,23 @@ class Described:
     Attributes:
         name: its name.
         form: the function that describes it.
-        label: what it is.
-        values: values with their labels, of names and codes.
+        label: its description.
+        values: values with their labels, for names and codes.
         low: the smallest number, or the first day.
         high: the largest number, or the last day.
-        step: the distance of numbers.
-        bins: where public bins begin, or their width; None if each number is a value.
+        step: the distance between numbers.
+        bins: the beginnings of public bins, or their width; None if each number is a value.
         rounds: whether numbers between the steps are rounded.
         clips: whether numbers beyond the range become its ends.
-        other: the value of codes that are not listed; None if they are invalid.
-        also: special codes beside numbers, with their labels.
+        other: the value of unlisted codes; None if they are invalid.
+        also: special codes besides numbers, with their labels.
         missing: codes for missing values.
         missing_as: the value that a missing one becomes; None if the codebook states no codes for missing values.
         written: the form of dates, in the notation of `strptime`.
-        period: what is released of dates.
+        period: the released period of dates.
         is_person: whether it identifies people who may have several records.
         groups: the system of codes whose chapters are the values.
-        remark: what a reader of the schema should look at.
+        remark: a point for the reader of the schema to check.
     """
 
     name: str
@@ -79,12 +79,12 @@ class Described:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A variable that a schema cannot have yet.
+    """A variable that a schema cannot yet describe.
 
     Attributes:
         name: its name.
-        reason: why, and what to do.
-        lacks: what a person may state: a range, values, or nothing.
+        reason: the reason and the remedy.
+        lacks: what a person may add: a range, values, or nothing.
         missing: codes for missing values that the codebook states.
     """
 
@@ -142,7 +142,7 @@ def _settled(variable: Variable, label: str) -> Described | LeftOut:
 
 
 def _without_missing(variable: Variable) -> Variable:
-    """The variable without the entries that its codes for missing values name."""
+    """The variable without the entries that are codes for missing values."""
     codes = set(variable.missing)
     kept = tuple(entry for entry in variable.entries if entry.high is not None or entry.value not in codes)
     also = tuple(entry for entry in variable.also if entry.value not in codes)
@@ -150,7 +150,7 @@ def _without_missing(variable: Variable) -> Variable:
 
 
 def _has_special_codes_alone(variable: Variable) -> bool:
-    """Whether only codes below zero have labels, as of amounts."""
+    """Whether only codes below zero have labels, as for amounts."""
     found = [number(entry.value) for entry in variable.entries]
     return bool(found) and all(each is not None and each < 0 for each in found)
 
@@ -185,7 +185,7 @@ def _names(variable: Variable, entries: Sequence[Entry], label: str, form: Form)
 
 
 def _numbers(variable: Variable, ranges: Sequence[Entry], label: str) -> Described | LeftOut:
-    """A column of numbers with a range; single values inside or next to it belong to it, others are special codes."""
+    """A column of numbers with a range; single values in or next to it belong to it, others are special codes."""
     bounds = sorted(_bounds(variable, entry) for entry in ranges)
     low, high = bounds[0][0], max(upper for _, upper in bounds)
     step = variable.step or _step_of([each for pair in bounds for each in pair], whole=variable.whole)
@@ -268,7 +268,7 @@ def _numeric(
 
 
 def _require_exact(variable: Variable, low: Decimal, high: Decimal) -> None:
-    """Refuse numbers that files do not hold exactly."""
+    """Refuse numbers that files cannot represent exactly."""
     if max(abs(low), abs(high)) > _LARGEST:
         raise ValueError(
             f"{variable.name} must be within {-_LARGEST:,} to {_LARGEST:,}, where numbers are read exactly, got a "
@@ -277,7 +277,7 @@ def _require_exact(variable: Variable, low: Decimal, high: Decimal) -> None:
 
 
 def _numbers_without_range(variable: Variable, label: str) -> Described | LeftOut:
-    """Numbers of which the codebook lists values: codes if they have labels, else the numbers that they are."""
+    """Numbers whose values the codebook lists: codes if they have labels, otherwise plain numbers."""
     entries = variable.entries
     found = [number(entry.value) for entry in entries]
     if _has_special_codes_alone(variable) or not entries:
@@ -360,7 +360,7 @@ def _bounds(variable: Variable, entry: Entry) -> tuple[Decimal, Decimal]:
 
 
 def _singles(variable: Variable) -> list[Entry]:
-    """The single values beside ranges, which must be numbers."""
+    """The single values besides ranges, which must be numbers."""
     singles = [entry for entry in variable.entries if entry.high is None]
     return [
         Entry(value=str(number(entry.value)), label=entry.label) for entry in singles if _is_number(entry, variable)
@@ -377,12 +377,12 @@ def _is_number(entry: Entry, variable: Variable) -> bool:
 
 
 def _means_more(entry: Entry) -> bool:
-    """Whether a label says more than the number."""
+    """Whether a label adds to the number."""
     return bool(entry.label) and number(entry.label) is None
 
 
 def _step_of(numbers: Sequence[Decimal], *, whole: bool | None) -> Decimal:
-    """The step that the decimals of a range show."""
+    """The step implied by the decimals of a range."""
     decimals = 0 if whole else max(-int(each.normalize().as_tuple().exponent) for each in numbers)
     return Decimal(1).scaleb(-max(decimals, 0))
 
@@ -413,7 +413,7 @@ def _growing(high: Decimal, step: Decimal) -> Iterator[Decimal]:
 def _free_number(
     codes: Sequence[str], taken: Sequence[object], *, low: Decimal | None = None, high: Decimal | None = None
 ) -> Number:
-    """The number that a missing value becomes: a code for it if one is a number, else a usual one that is free."""
+    """The number for missing values: a numeric code for them if there is one, otherwise a common unused number."""
     own = [each for code in codes if (each := number(code)) is not None]
     for each in [*own, *map(Decimal, _MISSING_NUMBERS)]:
         inside = low is not None and high is not None and low <= each <= high
@@ -431,7 +431,7 @@ def _free_word(taken: Sequence[object]) -> str:
 
 
 def _codes(codes: Sequence[str], *, numbers: bool) -> tuple[str | Number, ...]:
-    """Codes for missing values, as numbers where the column has numbers."""
+    """Codes for missing values, as numbers if the column has numbers."""
     found: list[str | Number] = []
     for code in codes:
         each = number(code) if numbers else None
@@ -440,13 +440,13 @@ def _codes(codes: Sequence[str], *, numbers: bool) -> tuple[str | Number, ...]:
 
 
 def _shortened(label: str) -> str:
-    """A label as pages can show it."""
+    """A label in a form that pages can show."""
     label = label if len(label) <= LONGEST_LINE else f"{label[: LONGEST_LINE - 3]}..."
     return "" if fault_of_line(label) else label
 
 
 def _is_plain_whole(value: str) -> bool:
-    """Whether a text is a whole number as Python writes it: `01` is a code, not a number."""
+    """Whether a text is an integer as Python writes it; `01` is a code, not a number."""
     try:
         return str(int(value)) == value and abs(int(value)) <= _LARGEST
     except ValueError:
@@ -458,5 +458,5 @@ def _is_whole(each: Decimal) -> bool:
 
 
 def _python(each: Decimal) -> Number:
-    """A number as Python writes it: whole if it is."""
+    """A number as Python writes it, as an integer if it is one."""
     return int(each) if _is_whole(each) else float(each)

@@ -22,7 +22,7 @@ _MOST_DIGITS = 30
 def number(text: str) -> Decimal | None:
     """The number that a text states; None if it is not one.
 
-    Signs of currency and commas between thousands are left out.
+    Currency signs and thousands separators are ignored.
     """
     plain = text.strip().replace("\u2212", "-").replace("$", "")
     if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", plain):
@@ -36,7 +36,7 @@ def number(text: str) -> Decimal | None:
 
 
 def separated(cell: str, *, commas: bool = True) -> list[str]:
-    """The parts of a cell, which bars, semicolons, line breaks or commas separate; the first of these that occurs.
+    """The parts of a cell, separated by bars, semicolons, line breaks or commas, whichever of these occurs first.
 
     Args:
         cell: the cell.
@@ -58,7 +58,7 @@ def entries_of(cell: str, *, ranges: bool) -> tuple[tuple[Entry, ...], Decimal |
     Returns:
         The entries, and the step if one is stated (`by 5`).
     """
-    # A value of a list may have commas in its label, but not in a list that commas separate.
+    # A label may contain commas, but not in a list separated by commas.
     parts = separated(cell, commas="=" not in cell)
     if len(parts) > 1 and all(_CHOICE.match(part) for part in parts) and "=" not in cell:
         return tuple(_choice(part) for part in parts), None
@@ -100,7 +100,7 @@ def leading(text: str) -> Entry:
 
 
 def with_labels(entries: Sequence[Entry], labels: Sequence[str]) -> tuple[Entry, ...] | None:
-    """Entries with labels from a list of their own; None if there are not as many."""
+    """Entries with labels from a separate list; None if their numbers differ."""
     if len(entries) != len(labels):
         return None
     return tuple(

@@ -25,7 +25,7 @@ NOT_ASKED = {0: "not asked"}
 
 
 def codes(values: Mapping[int, str], label: str, *buckets: range | tuple[int, ...]) -> Column:
-    """Describe a column whose codes are written as text."""
+    """Describe a column whose codes are text."""
     return nominal(
         {str(code): text for code, text in values.items()},
         buckets=[[str(code) for code in bucket] for bucket in buckets],

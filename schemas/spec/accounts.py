@@ -25,13 +25,13 @@ class Accounts:
     Attributes:
         kind: the guarantee of the records.
         tested: whether candidates must pass a privacy test.
-        from_counts: whether records are drawn from exact counts, every draw charged, so that there is no model.
-        neighbouring: which tables are neighbouring, in words.
-        person: the people of whom the table may have several records; None if the privacy unit is one record.
+        from_counts: whether records are drawn from exact counts without a model, with every draw charged.
+        neighbouring: the definition of neighbouring tables, in words.
+        person: the people, if the table may have several records of each; None if the privacy unit is one record.
         model: cost of the model.
         total: cost of the whole release; None for privacy test 1.
         learnt: the costs of the steps that make the model.
-        drawn: the costs of the steps that compute from the rows what records are drawn from.
+        drawn: the costs of the steps that compute the source of draws from the rows.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Accounts:
 
     @property
     def person_stated(self) -> dict[str, Any] | None:
-        """The people of whom the table may have several records, as the record has them."""
+        """The people, as in the record, if the table may have several records of each."""
         return None if self.person is None else self.person.document()
 
     @property
@@ -128,7 +128,7 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
         The accounts.
 
     Raises:
-        Refused: the guarantee for one record that the spec states does not hold.
+        Refused: the guarantee for one record stated in the spec does not hold.
     """
     learnt = [cost_of(spec, step) for step in learning_steps(spec) if step.part is not None]
     prepare = sampler_for(spec).prepare

@@ -1,10 +1,10 @@
-"""The decision on a release: whether it publishes by itself, waits for a person, or is never published.
+"""The decision on a release: whether it is published automatically, waits for a person, or is refused.
 
 Figures are measured on real records, without noise. If they decide, the fact of publication discloses something about
-those records that no epsilon covers. So they decide only if the spec states it, and then the release's statement states
-it too; under any other policy a person decides, for any figures.
+those records that no epsilon covers. Therefore they decide only if the spec states it, and then the release's
+statement states it too; under any other policy a person decides, whatever the figures.
 
-The figures, and how they are measured, do not belong here (schemas.spec.evaluation).
+The figures and their measurement do not belong here (schemas.spec.evaluation).
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
-"""Completes a short spec: what it leaves out is derived from the spec itself and from the schema, never from the data.
+"""Completes a short spec: omitted entries are derived from the spec itself and from the schema, never from the data.
 
-A spec of a name, a dataset, a source and an epsilon is complete. What is derived becomes part of the spec, as if it had
-been written: the record of a release has all of it.
+A spec of a name, a dataset, a source and an epsilon is complete. Derived entries become part of the spec, as if they
+had been written: the record of a release has all of them.
 """
 
 from collections.abc import Mapping
@@ -38,12 +38,12 @@ _EXACT = Context(prec=60)
 
 @dataclass(frozen=True)
 class Derived:
-    """An entry that a spec leaves out.
+    """An entry that a spec omits.
 
     Attributes:
         entry: its place in the spec.
-        value: what it was set to.
-        reason: what that follows from.
+        value: its derived value.
+        reason: the reason for that value.
     """
 
     entry: str
@@ -55,7 +55,7 @@ class _Completing:
     """A spec that is being completed.
 
     Args:
-        written: the spec as it was written.
+        written: the spec as written.
     """
 
     def __init__(self, written: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ class _Completing:
         self.faults: list[str] = []
 
     def get(self, place: str) -> Any:
-        """What stands at a place; None if nothing does."""
+        """The entry at a place; None if there is none."""
         inner: Any = self.spec
         for key in place.split("."):
             inner = inner.get(key) if isinstance(inner, dict) else None
@@ -88,7 +88,7 @@ def completed(
 
     Args:
         written: the spec as it was read; its numbers are exact.
-        domain: the public domain; None if the dataset is at fault, and then what follows from it stays left out.
+        domain: the public domain; None if the dataset is at fault, and then entries that follow from it stay omitted.
 
     Returns:
         The whole spec, without the entries `epsilon` and `delta` of short ones; what was derived; and a line for each
@@ -137,7 +137,7 @@ def _rows_at_a_time(domain: Domain | None) -> int:
 
 
 def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
-    """The learner, and its budget from the epsilon and delta of the whole release."""
+    """Set the learner, and its budget from the epsilon and delta of the whole release."""
     work.fill("learner.kind", "loglinear", "the learner that comes closest in our comparison")
     kind = work.get("learner.kind")
     if kind not in LEARNERS:
@@ -198,7 +198,7 @@ def _has_structure(kind: str) -> bool:
 
 
 def _checked(epsilon: Any, work: _Completing) -> Fraction:
-    """The epsilon of the whole release; 1, and a fault, if it is none."""
+    """The epsilon of the whole release; if it is invalid, 1 and a fault."""
     try:
         found: Fraction = TypeAdapter(Epsilon).validate_python(epsilon)
     except ValidationError:
@@ -218,7 +218,7 @@ def _read(work: _Completing) -> Fraction:
 
 
 def _probability(stated: Any) -> Fraction | None:
-    """A probability; None if it is none."""
+    """A probability; None if it is not one."""
     try:
         found: Fraction = TypeAdapter(Probability).validate_python(stated)
     except ValidationError:
@@ -249,7 +249,7 @@ def epsilon_of_part(whole: Fraction, read: Fraction) -> Fraction:
 
 
 def _complete_synthesis(work: _Completing, domain: Domain | None, rows: int) -> None:
-    """The sampler, and how many records it draws."""
+    """Set the sampler, and its number of records."""
     if work.get("learner.kind") in LEARNERS and learner_entry(work.get("learner.kind")).is_drawn_from_counts:
         return
     work.fill("synthesis.guarantee", "seedless", "the guarantee that costs nothing beyond the model")
@@ -271,7 +271,7 @@ def _public_total(domain: Domain | None) -> int | None:
 
 
 def _complete_evaluation(work: _Completing, domain: Domain) -> None:
-    """How the release is evaluated."""
+    """Set the evaluation of the release."""
     if domain.target is None:
         work.fill("evaluation.target", *_target(domain))
     work.fill("evaluation.classifiers", list(_CLASSIFIERS), "they learn in seconds")
@@ -291,7 +291,7 @@ def _complete_evaluation(work: _Completing, domain: Domain) -> None:
 
 
 def _target(domain: Domain) -> tuple[str, str]:
-    """An attribute that classifiers can predict, and why it is the one."""
+    """An attribute for classifiers to predict, and the reason for it."""
     few = [each.name for each in domain.attributes if 1 < each.cardinality <= _FEW_VALUES]
     if few:
         return few[-1], f"the last attribute with 2 to {_FEW_VALUES} values"

@@ -62,7 +62,7 @@ class EvaluationFigures(BaseModel):
 
 
 NOT_MEASURED = EvaluationFigures(figures={})
-"""The results if no record is held out to measure on."""
+"""The results if no record is held out for measurement."""
 
 
 def error_of(figure: str) -> str:
@@ -91,7 +91,7 @@ def judge(figures: Mapping[str, float], thresholds: Mapping[str, float]) -> tupl
 
 
 def inferred(attribute: str) -> str:
-    """First part of the names of the figures on inferring an attribute, in figures and thresholds."""
+    """First part of the names of figures and thresholds on inferring an attribute."""
     return f"inferred_{re.sub('[^a-z0-9]+', '_', attribute.lower()).strip('_')}"
 
 
@@ -106,7 +106,7 @@ def figure_names(
     Args:
         classifiers: names of the classifiers.
         sensitive: names of the attributes that the intruder infers.
-        only_utility: whether utility alone is measured, on a public table; nothing is compared with a baseline then.
+        only_utility: whether only utility is measured, on a public table, without comparison with a baseline.
 
     Returns:
         The names.

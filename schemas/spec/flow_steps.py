@@ -34,7 +34,7 @@ DISCOVERY_STEPS: Final = {
 
 
 def steps_of_run(spec: ReleaseSpec, name: str) -> Mapping[str, str]:
-    """All steps of the run that a step belongs to: those of a discovery or those of a release."""
+    """All steps of the run to which a step belongs: of a discovery or of a release."""
     return DISCOVERY_STEPS if name in DISCOVERY_STEPS else flow_steps(spec)
 
 

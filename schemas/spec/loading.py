@@ -150,7 +150,7 @@ def _reader() -> YAML:
 
 
 def _require_plain(text: str, path: Path) -> None:
-    """Refuse, before construction, YAML that is small as text but large or deep when read.
+    """Refuse, before construction, YAML that is small as text but large or deep when parsed.
 
     Raises:
         InvalidInput: it has aliases, is nested too deeply, or has too many values.

@@ -25,7 +25,7 @@ def learning_steps(spec: ReleaseSpec) -> tuple[PlannedStep, ...]:
 
 
 def sampler_for(spec: ReleaseSpec) -> Sampler:
-    """How records are drawn."""
+    """The method of drawing records."""
     draws = None
     if spec.learner.is_drawn_from_counts:
         asked = spec.synthesis
@@ -43,7 +43,7 @@ def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:
 
 
 def amounts_of_work(spec: ReleaseSpec) -> Mapping[str, int]:
-    """Amount of work of the tasks that report it, each in a unit of its own, such as candidates."""
+    """Amount of work of the tasks that report it, each in its own unit, such as candidates."""
     reporting = {step.task: step.work for step in planned_steps(spec) if step.work}
     return {**reporting, "synthesize": spec.synthesis.attempts}
 

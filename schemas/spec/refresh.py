@@ -1,4 +1,4 @@
-"""How the releases of a dataset are refreshed: the budget of each refresh, and who is notified if one fails.
+"""The refresh of a dataset's releases: the budget of each refresh, and who is notified if one fails.
 
 The cost of a refresh, and the remaining budget, are computed by the ledger.
 """
@@ -45,15 +45,15 @@ class Notify(Strict):
     """Who is notified if a refresh fails or is refused.
 
     Attributes:
-        webhook: where a message is posted: the name of an environment variable that holds the address, in upper case,
-            or that of a Prefect Webhook block, in lower case.
+        webhook: the destination of a message: the name of an environment variable that holds the address, in upper
+            case, or of a Prefect Webhook block, in lower case.
     """
 
     webhook: str = Field(pattern=r"^([A-Z][A-Z0-9_]*|[a-z0-9][a-z0-9-]*)$", max_length=LONGEST_NAME)
 
 
 class Refresh(Strict):
-    """How the releases of a dataset are refreshed.
+    """The refresh of a dataset's releases.
 
     Attributes:
         budget: the budget of each refresh.

@@ -64,7 +64,7 @@ _MOST_TABLES = 1000
 _MOST_LINES = 50
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 REPLACED = "-replaced"
-"""How the name of a dataset ends in whose ledger all guarantees are for one record replaced."""
+"""The suffix of the name of a dataset in whose ledger all guarantees are for one record replaced."""
 _VARIABLE = r"^[A-Z][A-Z0-9_]*$"
 
 
@@ -85,7 +85,7 @@ class PackageTable(Strict):
 
     Attributes:
         member: its path in the wheel.
-        join: where the rest of its columns are.
+        join: the table with the rest of its columns.
     """
 
     member: PathText
@@ -99,7 +99,7 @@ class PackageSource(Strict):
         kind: `package`.
         package: name on the index.
         version: exact version.
-        sha256: digest of the wheel; another wheel is refused unopened.
+        sha256: digest of the wheel; a wheel with another digest is refused unopened.
         tables: its tables.
     """
 
@@ -228,12 +228,12 @@ def _split_kind(written: Any) -> str:
 
 
 class Sampling(Strict):
-    """How the rows of the source were taken from a population; with it, intervals for the population can be computed.
+    """The sampling of the source's rows from a population, which permits intervals for the population.
 
     Attributes:
         kind: `census`, if the source has the whole population, or `simple random`, if each of its members was as likely
             to be in it, independently of the others.
-        design_effect: factor of the variance of sampling, for clusters or weights; for `simple random` only.
+        design_effect: factor of the sampling variance, for clusters or weights; only for `simple random`.
     """
 
     kind: Literal["census", "simple random"]
@@ -261,7 +261,7 @@ class Period(Strict):
 
 
 class Budget(Strict):
-    """The budget of all releases of the dataset together. The ledger's own policy, once there is one, has precedence.
+    """The total budget of all releases of the dataset. The ledger's own policy, once set, takes precedence.
 
     Attributes:
         dataset: the dataset's name in the ledger; by default its own name.
@@ -340,8 +340,8 @@ class PublicComparison(Strict):
     costs nothing: no confidential record is read for it.
 
     Attributes:
-        file: the file, relative to the spec's folder. Anyone may read it; it is not the source.
-        sha256: its digest, which records state; another file is refused.
+        file: the file, relative to the spec's folder. It must be public, and not the source.
+        sha256: its digest, which records state; a file with another digest is refused.
     """
 
     file: PublicFile
@@ -349,7 +349,7 @@ class PublicComparison(Strict):
 
 
 class Evaluation(Strict):
-    """How the release is evaluated.
+    """The evaluation of the release.
 
     Attributes:
         target: attribute that classifiers predict; by default the schema's.
@@ -359,7 +359,7 @@ class Evaluation(Strict):
         sensitive: attributes that an intruder infers, one at a time.
         known: attributes from which the intruder infers them; with none, the most common value is guessed.
         commutes: places between which distances are compared, for tables of commuters.
-        public: a public table that utility is measured on; only if no record is held out.
+        public: a public table on which utility is measured; only if no record is held out.
     """
 
     target: Line | None = Field(default=None, validate_default=True)
@@ -405,21 +405,21 @@ class ReleaseSpec(Strict):
         name: releases are called NAME-YYYYMMDDTHHMMSSZ.
         title: description of the release, for readers.
         dataset: name of a table schema that ships, or a path to a .py file, relative to the spec's folder.
-        source: where the records come from.
+        source: the source of the records.
         max_invalid_share: share of the rows in scope that may be invalid; None limits only `max_dropped_share`.
-        max_dropped_share: share of the rows in scope that may be left out for any reason, because they are invalid or
-            lack a value; None limits only `max_invalid_share`.
+        max_dropped_share: share of the rows in scope that may be omitted, because they are invalid or lack a value;
+            None limits only `max_invalid_share`.
         chunk_rows: number of rows in memory at a time.
-        split: how records are assigned to parts.
+        split: the assignment of records to parts.
         learner: the learner.
         synthesis: the sampler.
         budget: the budget of the dataset; by default that of its ledger.
         key: the custody of the release key.
-        evaluation: how it is evaluated.
+        evaluation: the evaluation.
         thresholds: bounds of figures, by name: a figure's name and `_min` or `_max`.
-        decision: who decides whether it is published; if left out, it publishes by itself.
-        refresh: how the dataset's releases are refreshed; if absent, records do not mention it.
-        sampling: how the rows of the source were taken from a population; if absent, this is unknown.
+        decision: who decides on publication; if omitted, the release is published automatically.
+        refresh: the refresh of the dataset's releases; if absent, records do not mention it.
+        sampling: the sampling of the source's rows from a population; if absent, it is unknown.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME)
@@ -448,7 +448,7 @@ class ReleaseSpec(Strict):
     _derived: tuple[Derived, ...] = PrivateAttr(default=())
 
     def model_post_init(self, context: Any, /) -> None:
-        """Store the base of relative paths, and what the spec left out."""
+        """Store the base of relative paths, and the omitted entries."""
         if context and "folder" in context:
             self._folder = context["folder"]
             self._derived = context.get("derived", ())
@@ -572,7 +572,7 @@ class ReleaseSpec(Strict):
 
     @property
     def person(self) -> Person | None:
-        """The people of whom the table may have several records; None if the privacy unit is one record."""
+        """The people, if the table may have several records of each; None if the privacy unit is one record."""
         from schemas.table import person_of  # noqa: PLC0415 - it imports pandas
 
         return person_of(self.schema)
@@ -584,7 +584,7 @@ class ReleaseSpec(Strict):
 
     @property
     def derived(self) -> tuple[Derived, ...]:
-        """What the spec leaves out, and what follows for it."""
+        """The entries that the spec omits, and their derived values."""
         return self._derived
 
     @property
@@ -645,7 +645,7 @@ def _require_unit(person: Person | None, named: str | None, own: str, relation: 
 
 
 def _measures_nothing(info: ValidationInfo) -> bool:
-    """Whether a spec holds no records out and names no public table, so that no figure exists."""
+    """Whether a spec neither holds records out nor names a public table, so that no figure exists."""
     split, evaluation = info.data.get("split"), info.data.get("evaluation")
     return split is not None and split.holdout == 0 and (evaluation is None or evaluation.public is None)
 
@@ -694,7 +694,7 @@ def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
 
 
 def _follows(detail: Mapping[str, Any], domain: Domain | None) -> bool:
-    """Whether an error says only that something is missing that would follow from name or dataset, were these right."""
+    """Whether an error only reports an entry that would follow from name or dataset if these were right."""
     would_follow = {"title"} if domain is not None else {"title", "evaluation"}
     return detail["type"] == "missing" and detail["loc"][0] in would_follow
 

@@ -1,4 +1,4 @@
-"""The types of values in specs in addition to those of mechanisms: bounds of figures, and names of attributes.
+"""Further types of values in specs, besides those of mechanisms: bounds of figures, and names of attributes.
 
 The content of a spec does not belong here.
 """
