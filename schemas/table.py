@@ -94,9 +94,9 @@ def table(
         missing_as: a word such as `missing`, which becomes a value of every column that has none for missing values: no
             row is left out because a value is missing. Columns of numbers get a number with the word as its label.
         person: the identifier of people, such as a patient's number, if the table may have several records of each.
-            The privacy unit is then one person with all records: one valid record of each is used, chosen at random.
-            Rows without it are left out. It is read as text, so that 7 and 007 are two people.
-        most_records: the most records of one person that are used, which must be 1.
+            The privacy unit is then one person with all records: at most `most_records` valid records of each are used,
+            chosen at random. Rows without it are left out. It is read as text, so that 7 and 007 are two people.
+        most_records: the most records of one person that are used, from 1 to 100. Noise grows in proportion to it.
         universe: decides for each row alone, by a public rule, whether it is in scope. Its docstring is published. A
             comparison with a missing value is false, so such rows are out of scope. Rows with text where a number must
             be are always in scope, as invalid rows.
@@ -114,7 +114,7 @@ def table(
     Raises:
         InvalidInput: a name is not text or would be misread by pages or spreadsheets, the target is not an attribute,
             columns hold free text or have values that can never occur, there are codes for missing values of a column
-            that is not read, the person is an attribute or has more than one record, an open column is described, too,
+            that is not read, the person is an attribute or has too many records, an open column is described, too,
             or a rule names no public source, does not fit the columns, or contradicts others.
     """
     _require_names(columns, reads or {}, description)

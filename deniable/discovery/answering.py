@@ -1,6 +1,6 @@
 """The mechanism of discovery: noisy counts of the values that occur, and of a public grid of numbers.
 
-***Claim.** Let each record have at most one value in each requested column, and let tables be neighbouring if one is
+**Claim.** Let each record have at most one value in each requested column, and let tables be neighbouring if one is
 the other with a record added or removed. For a column of categories, let h(v) be the number of records with value v;
 the set of all (v, h(v) + Z_v) with h(v) > 0 and h(v) + Z_v >= tau is released, for independent discrete Laplace noise
 of scale 1 / epsilon_c. For a column of numbers, the counts of all buckets of a data-independent grid are released,
@@ -20,7 +20,8 @@ columns (basic composition). A record without a value in a column does not affec
 Noise is assigned to values in the order of their bytes, and to all buckets, so that the release does not depend on the
 order of the records. Everything else (proposals, ranges and schema) is a function of the release.
 
-If one record per person is used, the guarantee is for a person (deniable.privacy.one_person).
+If one record per person is used, the guarantee is for a person (deniable.privacy.one_person). A discovery uses one,
+even where releases use several: more would need more noise, and a value of many people is found by one each.
 
 Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Bun, Nissim, Stemmer 2016 (thresholds on noisy counts).
 """

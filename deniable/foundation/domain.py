@@ -37,6 +37,7 @@ MAX_CARDINALITY = 65_535
 # Numbers are read as float64, which represents every integer up to this one exactly and uniquely.
 _LARGEST_NUMBER, _LARGEST_SCALE = 2**53 - 1, 10**12
 _LONGEST_NUMBER = 40
+MOST_RECORDS_OF_A_PERSON = 100
 PERSONS = "-persons-"
 """Separates a dataset's name from the identifier of people if the guarantees in its ledger are for one person."""
 
@@ -213,11 +214,11 @@ class Person:
     most_records: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse more than one record per person."""
-        if type(self.most_records) is not int or self.most_records != 1:
+        """Refuse a number of records per person out of range."""
+        if type(self.most_records) is not int or not 1 <= self.most_records <= MOST_RECORDS_OF_A_PERSON:
             raise InvalidInput(
-                f"most_records must be 1, got {self.most_records}: the proofs are for one record of each person, and "
-                "with more, noise would have to grow in proportion; take one, or make one row of each person's records."
+                f"most_records must be a whole number from 1 to {MOST_RECORDS_OF_A_PERSON}, got {self.most_records}: "
+                "noise grows in proportion to it; take fewer, or make one row of each person's records."
             )
 
     @property
@@ -275,6 +276,11 @@ class Domain:
             msg = f"the target must be one of {', '.join(self.names)}, got {self.target}."
             raise InvalidInput(msg)
         require_rules(self, self.rules, self.totals)
+        if self.totals and self.most_records > 1:
+            raise InvalidInput(
+                f"public totals must be of a table of which one record of each person is used, got most_records="
+                f"{self.most_records}: the rows that are used are then not the table's; leave the totals out."
+            )
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "Domain":
@@ -311,6 +317,12 @@ class Domain:
     def names(self) -> tuple[str, ...]:
         """Attribute names in column order."""
         return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def most_records(self) -> int:
+        """The most records of one person that a release uses; 1 if the privacy unit is one record."""
+        person = self.person if self.whole is None else self.whole.person
+        return 1 if person is None else person.most_records
 
     @property
     def cardinalities(self) -> tuple[int, ...]:

@@ -100,7 +100,10 @@ class Inference:
         self._table = "the rows that were measured" if probability is None else "the confidential table"
         self._certified = None if certificate is None else CertifiedCounts(certificate, measured.buckets)
         self.model = model
-        self._design_effect = design_effect
+        # A sum over the records of a person, of whom there are at most r, has at most r times the variance of as many
+        # independent records: the square of a sum of r terms is at most r times the sum of their squares.
+        self._most_records = measured.domain.most_records
+        self._design_effect = design_effect * self._most_records
         self._all = self.system.functional(_ALL)
         releases = (release for table in measured.tables for release in table.releases)
         self._is_gaussian = all(release.noise.law == "gaussian" for release in releases)
@@ -243,6 +246,11 @@ class Inference:
             raise Refused(
                 "the release does not state how its rows were sampled from a population; ask for the confidential "
                 "table (finite), or state the sampling yourself (census, or simple random with a design effect)."
+            )
+        if sampling == "census" and self._most_records > 1:
+            raise Refused(
+                f"the release used at most {self._most_records} records of each person, which are not the whole "
+                "population even in a census; ask for the rows that were measured (finite)."
             )
         if sampling == "census" and asked.design_effect not in {None, 1}:
             raise Refused("a census has no design effect, because its rows are no sample; leave it out.")

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from deniable.foundation.spec_values import Count, Delta, Epsilon, Positive, Strict, between
+from deniable.privacy.group_privacy import BUDGETS, amounts_of_record
 
 _PRIORS = Fraction(1, 10**6), Fraction(10**9)
 _SHARES = Fraction(1, 1000), Fraction(1, 2)
@@ -75,6 +76,22 @@ class LearnerEntry(Strict):
     def reads(self) -> tuple[str, ...]:
         """The parts, among `parts`, that are read with this entry."""
         return self.parts
+
+    def of_record(self, most_records: int) -> Self:
+        """The same learner with its budgets for one record, given those for a person.
+
+        Args:
+            most_records: the most records of one person that are read.
+        """
+        held = {name: getattr(self, name, None) for name in BUDGETS}
+        budgets = {name: budget for name, budget in held.items() if isinstance(budget, Strict)}
+        if most_records == 1 or not budgets:
+            return self
+        changed = {
+            name: budget.model_copy(update=amounts_of_record(dict(budget), most_records))
+            for name, budget in budgets.items()
+        }
+        return self.model_copy(update=changed)
 
 
 class StructureBudget(Strict):

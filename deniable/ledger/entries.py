@@ -17,6 +17,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast, get_args
 
+from deniable.foundation.domain import MOST_RECORDS_OF_A_PERSON
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
 from deniable.privacy.loss import Guarantee, MechanismEvent, PrivacyTestEvent, from_record
@@ -262,7 +263,8 @@ class Charge:
             under one key are assumed to be disjoint.
         claim: the step's guarantee for its part.
         per_record: for candidates tested for plausible deniability, the cost of one attempt (Theorem 1).
-        events: the mechanism events.
+        events: the mechanism events, for one record.
+        most_records: the most records of one person that are read; the claim is then for a person with all of them.
         inputs: keyed digest of the exact inputs.
         parameters: the exact public parameters: everything that the draw depends on apart from inputs and key.
         commitment: commitment to the release key.
@@ -283,9 +285,14 @@ class Charge:
     inputs: str
     parameters: "Mapping[str, Parameter]" = field(default_factory=dict)
     commitment: str
+    most_records: int = 1
 
     def __post_init__(self) -> None:
         """Refuse an incomplete or inconsistent charge."""
+        if type(self.most_records) is not int or not 1 <= self.most_records <= MOST_RECORDS_OF_A_PERSON:
+            raise InvalidInput(
+                f"most_records must be from 1 to {MOST_RECORDS_OF_A_PERSON}, got {self.most_records!r:.{_SHOWN}}."
+            )
         for name in ("dataset", "release", "step", "mechanism", "part", "inputs", "commitment"):
             _require_text(name, getattr(self, name))
         if not 0 < self.probability <= 1:
@@ -307,6 +314,8 @@ class Charge:
             raise InvalidInput("candidates tested for plausible deniability must be charged alone, got other events.")
         if self.per_record is not None and not tests:
             raise InvalidInput("only candidates tested for plausible deniability have a cost per record, got others.")
+        if tests and self.most_records > 1:
+            raise InvalidInput("candidates tested for plausible deniability must have one record of each person.")
 
     @property
     def identity(self) -> str:
@@ -316,7 +325,7 @@ class Charge:
 
     def differs_from(self, other: "Charge") -> str | None:
         """An immutable field in which two charges of one identity differ; None if there is none."""
-        for name in ("part", "probability", "split", "events"):
+        for name in ("part", "probability", "split", "events", "most_records"):
             if getattr(self, name) != getattr(other, name):
                 return name
         return None
@@ -343,6 +352,8 @@ class Charge:
             "inputs": self.inputs,
             "parameters": _plain_items(self.parameters),
             "commitment": self.commitment,
+            # Entries of one record each stay as they were before there were others.
+            **({} if self.most_records == 1 else {"most_records": self.most_records}),
         }
 
     @classmethod
@@ -358,6 +369,7 @@ class Charge:
             inputs=content["inputs"],
             parameters={name: _parameter(value) for name, value in content["parameters"].items()},
             commitment=content["commitment"],
+            most_records=content.get("most_records", 1),
         )
 
 

@@ -19,6 +19,7 @@ from deniable.ledger.state import LedgerState
 from deniable.plausible_deniability.privacy_tests import best_t, theorem_1
 from deniable.plausible_deniability.seed_accounting import best_for_candidates, record_guarantee
 from deniable.privacy.accounting import best_again
+from deniable.privacy.group_privacy import delta_of_record
 from deniable.privacy.loss import MechanismEvent, PrivacyTestEvent
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
 
@@ -26,6 +27,8 @@ Events: TypeAlias = tuple[MechanismEvent, ...]
 
 # Floating-point sums on two machines may differ by this share; only claims are compared with such sums, never caps.
 _FLOATING = Fraction(1, 10**6)
+# The delta for one record is that of a person divided by a sum of exponentials, up to this share.
+_LAST_DIGITS = Fraction(1, 10**12)
 # Releases of one spec have the same events.
 _REMEMBERED = 1024
 
@@ -166,15 +169,26 @@ def _claim_faults(entry: Entry) -> list[str]:
         return []
     if not isinstance(charge, Charge):
         return []
-    faults = [fault_of_claim(charge.events, charge.claim.cost)]
+    faults = [fault_of_claim(charge.events, charge.claim.cost, charge.most_records)]
     if charge.per_record is not None:
         faults.append(_claim_fault(charge.events, charge.per_record.cost, _each_record))
     return [f"entry {entry.number}: step {charge.step}: {fault}" for fault in faults if fault is not None]
 
 
-def fault_of_claim(events: Events, claimed: Cost) -> str | None:
-    """The fault of the claimed total cost of events; None if none."""
-    return _claim_fault(events, claimed, _together)
+def fault_of_claim(events: Events, claimed: Cost, most_records: int = 1) -> str | None:
+    """The fault of the claimed total cost of events; None if none.
+
+    Args:
+        events: the events, for one record.
+        claimed: the cost claimed, for a person of whom at most `most_records` records are read.
+        most_records: see there.
+    """
+    if most_records == 1:
+        return _claim_fault(events, claimed, _together)
+    epsilon = claimed.epsilon / most_records
+    delta = Fraction(delta_of_record(float(epsilon), float(claimed.delta), most_records)) * (1 + _LAST_DIGITS)
+    fault = _claim_fault(events, Cost(epsilon=epsilon, delta=delta), _together)
+    return fault and f"for one of at most {most_records} records of a person, {fault}"
 
 
 def _claim_fault(events: Events, claimed: Cost, composed: Callable[[Events, Fraction], float]) -> str | None:

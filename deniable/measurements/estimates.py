@@ -98,8 +98,10 @@ def consistent(
     }
 
 
-def probability_of(measured: Measurements, split: Mapping[str, Any]) -> Fraction:
-    """Probability with which a record of the whole table was measured.
+def probability_of(measured: Measurements, split: Mapping[str, Any]) -> Fraction | None:
+    """Probability with which each record of the whole table, independently, is among the measured rows.
+
+    None if there may be several records of a person: these are measured together or not at all, and some not used.
 
     Args:
         measured: what was measured.
@@ -108,7 +110,8 @@ def probability_of(measured: Measurements, split: Mapping[str, Any]) -> Fraction
     Raises:
         KeyError: the split has no such part.
     """
-    return Fraction(split["shared"] if "shared" in split else split[measured.universe.part])
+    probability = Fraction(split["shared"] if "shared" in split else split[measured.universe.part])
+    return probability if measured.domain.most_records == 1 else None
 
 
 def check_consistent(

@@ -8,11 +8,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
+from math import inf
 from operator import attrgetter
 from typing import TypeAlias
 
+from deniable.foundation.errors import InvalidInput
 from deniable.privacy.accounting import best
 from deniable.privacy.composition import joint_split, sequential
+from deniable.privacy.group_privacy import delta_of_record, of_person, of_record
 from deniable.privacy.loss import ApproximateEvent, Guarantee, MechanismEvent, PrivacyTestEvent
 
 Accountant: TypeAlias = Callable[[Sequence[MechanismEvent], float], Guarantee]
@@ -43,10 +46,13 @@ class StepCost:
         step: name of the step.
         part: the part that it reads; `shared` if all steps read the same records.
         probability: probability with which a record is in that part.
-        events: the mechanism events.
-        guarantee: their cost; None for privacy test 1, which is not differentially private.
-        record: cost of one attempt for its own record, by the exact form of Theorem 1; only for privacy test 2.
-        record_t: the t of Theorem 1, in versions that did not use the exact form.
+        events: the mechanism events, for one record.
+        guarantee: their cost, for one person if several records of each are read; None for privacy test 1, which has
+            no differential privacy.
+        record: cost of the record of one attempt, by the exact form of Theorem 1; only if candidates are tested by
+            privacy test 2.
+        record_t: the t of Theorem 1, in versions that did not use its exact form.
+        most_records: the most records of one person that are read; 1 if the privacy unit is one record.
     """
 
     step: str
@@ -56,11 +62,19 @@ class StepCost:
     guarantee: Guarantee | None
     record: Guarantee | None = None
     record_t: int | None = None
+    most_records: int = 1
 
     @property
     def charged(self) -> Guarantee:
         """The charge to a ledger; without a guarantee, the trivial one: epsilon 0 at delta 1."""
         return self.guarantee or Guarantee(0.0, 1.0, "trivial")
+
+    @property
+    def of_record(self) -> "StepCost":
+        """The same mechanisms with their cost for one record."""
+        if self.guarantee is None or self.most_records == 1:
+            return self
+        return replace(self, guarantee=of_record(self.guarantee, self.most_records), most_records=1)
 
 
 def part_delta(whole: Fraction, read: Fraction) -> Fraction:
@@ -96,7 +110,8 @@ def read_probability(split: Mapping[str, Fraction], used: Collection[str]) -> Fr
 def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarantee:
     """Total cost of steps: composed within a part, and across parts by a joint split.
 
-    A record is in one part at most, drawn independently and secretly, as `joint_split` requires.
+    A record is in one part at most, drawn independently and secretly, as `joint_split` requires; if several records of
+    each person are read, all records of a person are in one part, and the costs of the parts are those for a person.
 
     Args:
         steps: steps that have a guarantee.
@@ -127,11 +142,30 @@ def _same_records(steps: Sequence[StepCost], accountant: Accountant) -> Guarante
     if len(steps) == 1:
         return guarantees[0]
     noisy = [step for step in steps if not any(isinstance(event, PrivacyTestEvent) for event in step.events)]
-    spent = [step.guarantee for step in noisy if step.guarantee is not None]
-    # Noise scaled to a sensitivity known later is composed as if on the finest grid; a thousandth covers the
-    # difference.
-    together = accountant([event for step in noisy for event in step.events], sum(each.delta for each in spent))
-    together = replace(together, epsilon=together.epsilon * _FINENESS)
+    together = _noise_together(noisy, accountant)
     rest = [step.guarantee for step in steps if step not in noisy and step.guarantee is not None]
     tighter = sequential([together, *rest]) if rest else together
     return min(sequential(guarantees), tighter, key=attrgetter("epsilon"))
+
+
+def _noise_together(steps: Sequence[StepCost], accountant: Accountant) -> Guarantee:
+    """Total cost of steps by their noise together, at the sum of their deltas; infinite if only their sum is certified.
+
+    For one record, epsilon together is at most the sum of the epsilons. At the delta for one record that goes with this
+    sum, the delta for a person is therefore at most the sum of the deltas.
+    """
+    events = [event for step in steps for event in step.events]
+    most = max((step.most_records for step in steps), default=1)
+    delta = sum(step.charged.delta for step in steps)
+    largest = sum(step.of_record.charged.epsilon for step in steps)
+    try:
+        found = accountant(events, delta_of_record(largest, delta, most))
+    except InvalidInput:
+        if most == 1:
+            raise
+        return Guarantee(inf, delta, "none")
+    # Noise scaled to a sensitivity known later is composed as on the finest grid; a thousandth covers the difference.
+    found = replace(found, epsilon=found.epsilon * _FINENESS)
+    if most == 1:
+        return found
+    return replace(of_person(found, most), delta=delta) if found.epsilon <= largest else Guarantee(inf, delta, "none")

@@ -23,7 +23,7 @@ RULES = (
 """The excluded rows; each row is judged only on its own content."""
 
 _OF_A_PERSON = (
-    "rows without {column}, and of the other rows with the same {column} all but one, chosen at random; which one is "
+    "rows without {column}, and of the other rows with the same {column} all but {most}, chosen at random; which {are} "
     "kept depends on the rows of that person alone"
 )
 _INVALID = "At most {share:g} of the rows in scope were invalid, counted exactly; with more, it would have stopped."
@@ -54,12 +54,18 @@ def rows_left_out(spec: Mapping[str, Any], person: Mapping[str, Any] | None) -> 
         spec: the spec, as the record has it.
         person: the people, as in the record, if the table may have several records of each; otherwise None.
     """
-    of_people = [] if person is None else [_OF_A_PERSON.format(column=person["column"])]
+    of_people = [] if person is None else [_of_a_person(person)]
     return {
         "rules": [*RULES, *of_people],
         **{name: share for name, (share, _) in _limits(spec).items()},
         "number": "not stated: it is measured without noise",
     }
+
+
+def _of_a_person(person: Mapping[str, Any]) -> str:
+    most = person["most_records"]
+    few = {"most": "one", "are": "one is"} if most == 1 else {"most": str(most), "are": "ones are"}
+    return _OF_A_PERSON.format(column=person["column"], **few)
 
 
 def _limits(spec: Mapping[str, Any]) -> dict[str, tuple[float, str]]:

@@ -23,10 +23,14 @@ VERSION = 2
 _FIRST = 1
 PRIVACY_UNIT = "one record"
 """The privacy unit, unless the schema names people."""
-PERSON_ADDED_OR_REMOVED = (
-    "one is the other with all records of one person added or removed; of each person one record, chosen at random, is "
-    "used"
+PERSON_ADDED_OR_REMOVED = "one is the other with all records of one person added or removed; of each person {used}"
+"""Which tables are neighbouring if the schema names people, and how many records of each are used."""
+OF_EACH_PERSON = (
+    "by group privacy: events, their noise and their sensitivities are for one record, and the costs of steps, model "
+    "and release are for a person with all records that are used; {most} times the epsilon of one record, and up to "
+    "{most} e^({less} epsilon) times its delta"
 )
+"""How the costs of a release of which several records of each person are used follow from its events."""
 DEFINITION = "(epsilon, delta)-differential privacy"
 TRUST_MODEL = (
     "central: a curator holds the records as they are; whoever runs the release, its machine and its keys is trusted "
@@ -85,6 +89,25 @@ def privacy_unit(person: Mapping[str, Any] | None) -> str:
     return PRIVACY_UNIT if person is None else f"one person (all records with the same {person['column']})"
 
 
+def records_used(most_records: int) -> str:
+    """How many records of each person are used, as the end of a sentence about each."""
+    if most_records == 1:
+        return "one record, chosen at random, is used"
+    return f"at most {most_records} records, chosen at random, are used"
+
+
+def of_each_person(person: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How many records of each person are used, and how costs follow; empty if it is one.
+
+    Args:
+        person: as in `privacy_unit`.
+    """
+    most = 1 if person is None else person["most_records"]
+    if most == 1:
+        return {}
+    return {"of_each_person": {"most_records": most, "costs": OF_EACH_PERSON.format(most=most, less=most - 1)}}
+
+
 def neighbouring_relation(learner: Mapping[str, Any], person: Mapping[str, Any] | None) -> str:
     """The definition of neighbouring tables in a release's guarantee, in words.
 
@@ -103,7 +126,7 @@ def neighbouring_relation(learner: Mapping[str, Any], person: Mapping[str, Any] 
             f"a schema that names people must have a learner whose guarantee is for a record added or removed, got "
             f"{learner['kind']}; choose another learner."
         )
-    return PERSON_ADDED_OR_REMOVED
+    return PERSON_ADDED_OR_REMOVED.format(used=records_used(person["most_records"]))
 
 
 def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -227,6 +250,7 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         "title": record["release"]["title"],
         "privacy_unit": privacy_unit(record["schema"].get("person")),
         "neighbouring_relation": neighbouring_relation(spec["learner"], record["schema"].get("person")),
+        **of_each_person(record["schema"].get("person")),
         "definition": DEFINITION,
         "model": {
             **(figures(cost["model"]) or {}),

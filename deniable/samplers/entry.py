@@ -20,6 +20,7 @@ class SamplerEntry(Strict):
         tests: whether candidates are tested, so that some may not be released.
         holds_rules: whether its records satisfy the rules of a table if the model's do.
         draws_from_counts: whether records are drawn from exact counts, with every draw charged.
+        why_one_record_each: why no more than one record of each person may be used; empty if several may.
         guarantee: the sampler's name.
         records: the requested number of records.
         chunk_candidates: number of candidates per stream.
@@ -30,6 +31,7 @@ class SamplerEntry(Strict):
     tests: ClassVar[bool] = False
     holds_rules: ClassVar[bool] = True
     draws_from_counts: ClassVar[bool] = False
+    why_one_record_each: ClassVar[str] = ""
 
     guarantee: str
     records: Count

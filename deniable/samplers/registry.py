@@ -40,6 +40,14 @@ def may_fall_short(guarantee: str) -> bool:
     return may
 
 
+def holds_for_several_records(guarantee: str) -> bool:
+    """Whether several records of each person may be used; False for an unknown sampler."""
+    if guarantee not in SAMPLERS:
+        return False
+    holds: bool = import_module(f"deniable.samplers.{guarantee}.verification").HOLDS_FOR_SEVERAL_RECORDS
+    return holds
+
+
 def entries() -> "Sequence[type[SamplerEntry]]":
     """The classes of spec entries, one per sampler."""
     return [entry_of(guarantee) for guarantee in SAMPLERS]

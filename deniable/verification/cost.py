@@ -19,7 +19,8 @@ from deniable.privacy.loss import NOTHING, Guarantee, from_record
 from deniable.privacy.planned import EXACTLY, ExpectedStep, faults_of_figure
 from deniable.privacy.step_costs import SHARED, StepCost, combine
 from deniable.record.statement import guarantee_of
-from deniable.verification.planned_events import planned_steps, taken_in
+from deniable.samplers.registry import holds_for_several_records
+from deniable.verification.planned_events import for_one_record, most_records_in, planned_steps, taken_in
 
 # A second derivation of composed noise may be tighter than the first by this much, because the first reserves
 # probability for rounding (more with more outputs: .003 at delta 1e-10 and a thousand outputs); it may be looser only
@@ -27,11 +28,11 @@ from deniable.verification.planned_events import planned_steps, taken_in
 _TIGHTER, _ROUNDING = 5e-3, 1e-6
 
 
-def step_costs(cost: Mapping[str, Any]) -> tuple[StepCost, ...]:
+def step_costs(record: Mapping[str, Any]) -> tuple[StepCost, ...]:
     """Read the stated cost of each step.
 
     Args:
-        cost: the record's cost, in the shape of records.
+        record: the record's predicate, in the shape of records.
 
     Raises:
         InvalidInput: an event or a number is invalid.
@@ -45,8 +46,9 @@ def step_costs(cost: Mapping[str, Any]) -> tuple[StepCost, ...]:
             guarantee=_maybe(step["guarantee"]),
             record=_maybe(step["record"]),
             record_t=step.get("record_t"),  # of records of version 1
+            most_records=most_records_in(record),
         )
-        for step in cost["steps"]
+        for step in record["cost"]["steps"]
     )
 
 
@@ -60,10 +62,10 @@ def check_composition(record: Mapping[str, Any], steps: Sequence[StepCost]) -> C
     """Check that every step's events compose to at most its stated cost, and that this is within the spec."""
     faults, spec = [*_faults_of_plan(record, steps)], record["spec"]["document"]
     read = sum({step.part: step.probability for step in steps}.values(), Fraction(0)) or Fraction(1)
-    plans, is_planned = planned_steps(spec), not faults
+    plans, is_planned, of_one = planned_steps(spec), not faults, for_one_record(record)["spec"]["document"]
     for step in steps:
         planned = plans.get(step.step)
-        asked = planned.beyond(spec, step, read) if planned is not None and is_planned else ()
+        asked = planned.beyond(of_one, step.of_record, read) if planned is not None and is_planned else ()
         found = [*_faults_of_step(record, step, planned), *asked]
         faults += [f"step {step.step}: {fault}" for fault in found]
     return Check("the events of every step compose to no more than its cost, which is within the spec", tuple(faults))
@@ -131,6 +133,8 @@ def _faults_of_plan(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Ite
     kind = spec["synthesis"]["guarantee"]
     if cost["kind"] != kind:
         yield f"cost.kind is {cost['kind']}, but the spec requires {kind}"
+    if (most := most_records_in(record)) > 1 and not holds_for_several_records(kind):
+        yield f"up to {most} records of each person were used, but the guarantee {kind} holds for one of each"
     expected = list(planned_steps(spec))
     found = [step.step for step in steps]
     if found != expected:
@@ -151,7 +155,7 @@ def _faults_of_step(record: Mapping[str, Any], step: StepCost, planned: Expected
     for number, event in enumerate(step.events, 1):
         if (event.part, event.sampling_rate) != (step.part, step.probability):
             yield f"event {number} is of the part {event.part}, read with probability {event.sampling_rate}"
-    if (fault := fault_of_claim(step.events, Claim.of(step.charged).cost)) is not None:
+    if (fault := fault_of_claim(step.events, Claim.of(step.charged).cost, step.most_records)) is not None:
         yield fault
 
 

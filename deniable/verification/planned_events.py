@@ -13,9 +13,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from deniable.foundation.checks import Check
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import Domain, Person
 from deniable.foundation.strict_json import same
 from deniable.learners import registry as learners
+from deniable.privacy.group_privacy import learner_of_record
 from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
 from deniable.privacy.step_costs import StepCost, part_delta, read_probability
 from deniable.samplers import registry as samplers
@@ -29,14 +30,15 @@ def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -
         domain: the public domain.
         steps: the costs of the steps, from the record.
     """
-    spec = record["spec"]["document"]
+    spec = for_one_record(record)["spec"]["document"]
     plans = planned_steps(spec)
     others = tuple(f"step {step.step}: the spec has no such step" for step in steps if step.step not in plans)
+    of_one = [step.of_record for step in steps]
 
     def faults(delta: Delta) -> tuple[str, ...]:
         return tuple(
             f"step {step.step}: {fault}"
-            for step, stated in zip(steps, record["cost"]["steps"], strict=True)
+            for step, stated in zip(of_one, record["cost"]["steps"], strict=True)
             for fault in _faults(plans[step.step].plan(spec, domain, step, delta), step, stated["events"])
         )
 
@@ -44,6 +46,25 @@ def check_planned(record: Document, domain: Domain, steps: Sequence[StepCost]) -
     # Earlier releases used the spec's delta for the records that a step reads, which is stricter.
     earlier = others or (found and faults(lambda whole: whole))
     return Check("the events of every step are those that follow from spec and domain", found if earlier else ())
+
+
+def most_records_in(record: Document) -> int:
+    """The most records of one person that a release used; 1 if the privacy unit is one record.
+
+    Raises:
+        InvalidInput: the record states no people, or another number than there may be.
+    """
+    person = Person.from_document(record["schema"].get("person"))
+    return 1 if person is None else person.most_records
+
+
+def for_one_record(record: Document) -> Document:
+    """The record of the same release with the learner's budgets for one record: by these its noise is scaled."""
+    most, document = most_records_in(record), record["spec"]["document"]
+    if most == 1:
+        return record
+    learner = learner_of_record(document["learner"], most)
+    return {**record, "spec": {**record["spec"], "document": {**document, "learner": learner}}}
 
 
 def expected_steps(spec: Document) -> Mapping[str, ExpectedStep]:

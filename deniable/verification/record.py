@@ -60,7 +60,7 @@ def check_record(released: Released, exported: Exported = None) -> tuple[Check, 
         check_lineage(record, released.subjects),
         *([check_approval(record)] if asks_somebody(record) else []),
     ]
-    steps, segment = cache(lambda: step_costs(record["cost"])), cache(lambda: read_segment(record["ledger"]))
+    steps, segment = cache(lambda: step_costs(record)), cache(lambda: read_segment(record["ledger"]))
     on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (
         lambda: (check_events(record),),
         lambda: (check_composition(record, steps()),),

@@ -39,7 +39,7 @@ from deniable.record.released_table import (
 )
 from deniable.record.shape import faults_of_shape, record_schema
 from deniable.record.trust import TrustedKeys
-from deniable.verification.planned_events import expected_steps
+from deniable.verification.planned_events import expected_steps, for_one_record
 from deniable.verification.record import Exported, Released, check_record
 
 RECORD = "record.dsse.json"
@@ -173,8 +173,9 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
             ledger,
         ),
     ]
+    of_one = _for_one_record(record)
     for name, check in _checks_of_files(record):
-        checks += check(record, described, _document(folder, names, name))
+        checks += check(of_one, described, _document(folder, names, name))
     checks += _estimates(folder, names, described, record["spec"]["document"].get("split"))
     checks += _certificate(folder, names, described, record)
     return ReleaseReport(record["release"]["id"], tuple(checks))
@@ -204,6 +205,19 @@ def _certificate(
         return ()
     measured, certificate = (_document(folder, names, name) for name in (MEASURED, CERTIFICATE))
     return (check_certificate(record, described, measured, certificate),)
+
+
+def _for_one_record(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The record with the budgets by which noise was scaled; as it is if it cannot be read, which others report."""
+    of_one = record
+
+    def convert() -> tuple[str, ...]:
+        nonlocal of_one
+        of_one = for_one_record(record)
+        return ()
+
+    found(convert)
+    return of_one
 
 
 def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:

@@ -225,6 +225,7 @@ def _facts_of(
     yield "part", charge.part, step.part
     yield "probability", charge.probability, step.probability
     yield "claim", charge.claim, Claim.of(step.charged)
+    yield "most records of one person", charge.most_records, step.most_records
     yield "cost of one record", charge.per_record, Claim.of(step.record) if step.record is not None else None
     yield "list of events", charge.events, step.events
     events = digest_of([event.to_record() for event in step.events])

@@ -22,6 +22,7 @@ from deniable.ledger.entries import day_of
 from deniable.ledger.state import Charged, LedgerState
 from deniable.plausible_deniability.seed_accounting import compose_candidates
 from deniable.privacy.accounting import compose
+from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import (
     ApproximateEvent,
     ConcentratedEvent,
@@ -36,6 +37,7 @@ from deniable.privacy.loss import (
 )
 from deniable.privacy.rounding import rounded_down, rounded_up
 from deniable.privacy.step_costs import StepCost, added_up
+from deniable.record.statement import records_used
 from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.decision import Policy
 from schemas.spec.release_spec import ReleaseSpec
@@ -112,7 +114,9 @@ def _derived(spec: ReleaseSpec) -> Iterator[tuple[str, str]]:
 def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     """Yield what the release would claim, and who would decide on its publication."""
     if accounts.person is not None:
-        yield "privacy unit", f"{accounts.unit}; one record of each, chosen at random, is used"
+        yield "privacy unit", f"{accounts.unit}; of each {records_used(accounts.person.most_records)}"
+        if accounts.person.most_records > 1:
+            yield "noise", "scaled for one record of a person, so that all records used cost what is stated"
     yield "whole release", _whole(accounts.total)
     yield "model", f"{in_words(accounts.model)}, by {accounts.model.accountant}"
     if accounts.record is not None:
@@ -260,7 +264,9 @@ def _by_accountant(step: StepCost, claimed: Guarantee) -> dict[str, Guarantee]:
         return compose_candidates(first, claimed.delta) or {"basic": claimed}
     if isinstance(first, StabilityHistogramEvent):
         return {claimed.accountant: claimed}
-    return compose([first, *rest], claimed.delta)
+    of_record = step.of_record.charged
+    found = compose([first, *rest], of_record.delta)
+    return {name: of_person(guarantee, step.most_records) for name, guarantee in found.items()}
 
 
 def _epsilon(guarantee: Guarantee | None) -> str:

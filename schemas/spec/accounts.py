@@ -11,6 +11,7 @@ from typing import Any, Literal
 from deniable.foundation.domain import Person
 from deniable.learners.registry import ADDED_OR_REMOVED
 from deniable.mechanisms import PlannedStep
+from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 from deniable.privacy.step_costs import SHARED, StepCost, combine
 from deniable.record.statement import neighbouring_relation, privacy_unit
@@ -154,7 +155,7 @@ def _total(steps: Sequence[StepCost]) -> Guarantee | None:
 
 
 def cost_of(spec: ReleaseSpec, step: PlannedStep) -> StepCost:
-    """The cost of a step, for the part that it reads in this release.
+    """The cost of a step, for the part that it reads in this release, and for a person where the schema names people.
 
     Raises:
         ValueError: the step reads no part, and so costs nothing.
@@ -169,6 +170,7 @@ def cost_of(spec: ReleaseSpec, step: PlannedStep) -> StepCost:
         part=read,
         probability=probability,
         events=tuple(replace(event, part=read, sampling_rate=probability) for event in step.events),
-        guarantee=step.guarantee,
+        guarantee=None if step.guarantee is None else of_person(step.guarantee, spec.most_records),
         record=step.record,
+        most_records=spec.most_records,
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from deniable.learners.cfs.parameters import ParameterMechanism
-from deniable.learners.entry import CountingEntry
+from deniable.learners.entry import CountingEntry, LearnerEntry
 from deniable.learners.marginals.baseline import baseline_of
 from deniable.learners.registry import draws_of, steps_of
 from deniable.mechanisms import PlannedStep, Product, Sampler
@@ -19,9 +19,14 @@ def delta_of_part(spec: ReleaseSpec, delta: Fraction) -> Fraction:
     return part_delta(delta, read_probability(spec.split.probabilities, used))
 
 
+def learner_of_record(spec: ReleaseSpec) -> LearnerEntry:
+    """The learner's entry with budgets for one record: those of the spec are for a person with all records used."""
+    return spec.learner.of_record(spec.most_records)
+
+
 def learning_steps(spec: ReleaseSpec) -> tuple[PlannedStep, ...]:
-    """The steps that make the model, in order."""
-    return steps_of(spec.learner, spec.domain, lambda delta: delta_of_part(spec, delta))
+    """The steps that make the model, in order, with their costs for one record."""
+    return steps_of(learner_of_record(spec), spec.domain, lambda delta: delta_of_part(spec, delta))
 
 
 def sampler_for(spec: ReleaseSpec) -> Sampler:
@@ -55,6 +60,7 @@ def products_of(spec: ReleaseSpec) -> Mapping[str, Product]:
 
 def baseline_for(spec: ReleaseSpec) -> ParameterMechanism | None:
     """The marginals with which a release is compared; None if its learner counts nothing."""
-    if not isinstance(spec.learner, CountingEntry):
+    learner = learner_of_record(spec)
+    if not isinstance(learner, CountingEntry):
         return None
-    return baseline_of(spec.learner, spec.domain, lambda delta: delta_of_part(spec, delta))
+    return baseline_of(learner, spec.domain, lambda delta: delta_of_part(spec, delta))

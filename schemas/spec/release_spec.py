@@ -498,6 +498,18 @@ class ReleaseSpec(Strict):
             )
         return synthesis
 
+    @field_validator("synthesis")
+    @classmethod
+    def _holds_for_people(cls, synthesis: "SamplerEntry", info: ValidationInfo) -> "SamplerEntry":
+        domain = (info.context or {}).get("domain")
+        most = 1 if domain is None or domain.person is None else domain.person.most_records
+        if most > 1 and synthesis.why_one_record_each:
+            raise ValueError(
+                f"must have a guarantee that holds for people with several records, such as seedless, because the "
+                f"schema has most_records={most}, got {synthesis.guarantee}: {synthesis.why_one_record_each}"
+            )
+        return synthesis
+
     @field_validator("evaluation")
     @classmethod
     def _is_on_one_table(cls, evaluation: Evaluation, info: ValidationInfo) -> Evaluation:
@@ -576,6 +588,12 @@ class ReleaseSpec(Strict):
         from schemas.table import person_of  # noqa: PLC0415 - it imports pandas
 
         return person_of(self.schema)
+
+    @property
+    def most_records(self) -> int:
+        """The most records of one person that are used; 1 if the privacy unit is one record."""
+        person = self.person
+        return 1 if person is None else person.most_records
 
     @property
     def folder(self) -> Path:

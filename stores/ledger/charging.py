@@ -120,6 +120,7 @@ def _charge(
         parameters=parameters
         | {"events": digest_of([event.to_record() for event in cost.events]), "domain": spec.domain.digest},
         commitment=commitment,
+        most_records=cost.most_records,
     )
 
 

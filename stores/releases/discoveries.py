@@ -15,6 +15,7 @@ from pathlib import Path
 from deniable.discovery.answers import Answers
 from deniable.discovery.plan import STEP, DiscoveryPlan
 from deniable.discovery.plan import unit_in_words as unit_of
+from deniable.foundation.domain import Person
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.drawing_versions import mechanism_name
 from deniable.ledger.entries import ALL_ROWS, Charge, Claim, Cost, Entry, canonical, digest_of
@@ -65,7 +66,7 @@ def request_digest(spec: ReleaseSpec, plan: DiscoveryPlan) -> str:
     the counts with which it began: the same noise on other counts would disclose more than was charged.
     """
     source = spec.source.model_dump(mode="json")
-    person = None if spec.person is None else [spec.person.document(), *nobody(spec)]
+    person = None if spec.person is None else [Person(spec.person.column).document(), *nobody(spec)]
     return digest_of([spec.dataset_name, source, str(spec.folder), person, plan.document(), mechanism_name(STEP, STEP)])
 
 

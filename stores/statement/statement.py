@@ -27,6 +27,7 @@ from deniable.record.statement import (
     choices,
     draws_in,
     noise_of,
+    of_each_person,
 )
 from deniable.samplers.registry import words_of
 from schemas.spec.accounts import Accounts, SpentSoFar
@@ -74,6 +75,7 @@ _PROOFS = {
     "pld": "privacy loss distributions",
     "calibrated": "noise calibrated to this budget",
     "parallel": "parallel composition: disjoint parts of the data, so the largest of their costs",
+    "group_privacy": "group privacy: as many times the cost of one record as records of a person are used",
     "joint_split": "a secret random split: each record is assigned independently to at most one use",
     "theorem_1": "Theorem 1 of Bindschaedler, Shokri and Gunter 2017",
     "theorem_1_exact": "an exact form of Theorem 1 of Bindschaedler et al. 2017, our own proof, not peer-reviewed",
@@ -123,6 +125,7 @@ def statement(
         "title": spec.title,
         "privacy_unit": accounts.unit,
         "neighbouring_relation": accounts.neighbouring,
+        **of_each_person(accounts.person_stated),
         "definition": DEFINITION,
         "model": {
             **(_figures(accounts.model) or {}),
@@ -240,6 +243,7 @@ def _said_of(accounts: Accounts) -> dict[str, Any]:
     return {
         **said,
         "privacy_unit": accounts.unit,
+        "most_records": 1 if accounts.person is None else accounts.person.most_records,
         "differing": differing(accounts.person),
         "neighbouring_relation": accounts.neighbouring,
         "words": in_words,

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
@@ -20,6 +21,9 @@ from stores.tables.sources import Source
 
 VALID = "row is valid"
 """Name of the column that marks valid recoded rows; no attribute has this name."""
+
+PERSON = "first row of the person"
+"""Name of the column with the place of the first row of each row's person; no attribute has this name."""
 
 _MALFORMED = b"malformed_rows"
 _LARGEST_FLOAT = 1 << 53
@@ -87,13 +91,15 @@ class CodesWriter:
         path: path of the file.
         domain: the values that the codes stand for.
         group_rows: rows per row group; by default, each call writes one row group.
+        of_people: whether the place of the first row of each row's person is written, too.
     """
 
-    def __init__(self, path: Path, domain: Domain, group_rows: int | None = None) -> None:
+    def __init__(self, path: Path, domain: Domain, group_rows: int | None = None, *, of_people: bool = False) -> None:
         self.rows = 0
         self._group_rows = group_rows
         self._waiting = np.empty((0, len(domain)), np.uint16)
-        self._schema = _codes_schema(domain)
+        self._first_rows = np.empty(0, np.int64)
+        self._schema = _codes_schema(domain, of_people=of_people)
         # Codes are data: the footer must not contain statistics of them.
         self._writer = pq.ParquetWriter(path, self._schema, write_statistics=False)
 
@@ -106,24 +112,32 @@ class CodesWriter:
     ) -> None:
         """Write the incomplete row group, and close the file."""
         if kind is None and len(self._waiting):
-            self._write_group(self._waiting)
+            self._write_group(self._waiting, self._first_rows)
         self._writer.close()
 
-    def write(self, codes: Codes) -> None:
-        """Add rows, shape (rows, m)."""
+    def write(self, codes: Codes, first_rows: NDArray[np.int64] | None = None) -> None:
+        """Add rows.
+
+        Args:
+            codes: shape (rows, m).
+            first_rows: places of the first rows of their people, shape (rows,); if people are written.
+        """
         self.rows += len(codes)
+        first = np.empty(0, np.int64) if first_rows is None else first_rows
         if self._group_rows is None:
-            self._write_group(codes)
+            self._write_group(codes, first)
             return
-        waiting = np.concatenate([self._waiting, codes])
+        waiting, people = np.concatenate([self._waiting, codes]), np.concatenate([self._first_rows, first])
         full = len(waiting) - len(waiting) % self._group_rows
         for start in range(0, full, self._group_rows):
-            self._write_group(waiting[start : start + self._group_rows])
-        self._waiting = waiting[full:]
+            group = slice(start, start + self._group_rows)
+            self._write_group(waiting[group], people[group])
+        self._waiting, self._first_rows = waiting[full:], people[full:]
 
-    def _write_group(self, codes: Codes) -> None:
+    def _write_group(self, codes: Codes, first_rows: NDArray[np.int64]) -> None:
         columns = [pa.array(np.ascontiguousarray(column)) for column in codes.T]
-        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+        people = [pa.array(first_rows)] if PERSON in self._schema.names else []
+        self._writer.write_batch(pa.RecordBatch.from_arrays([*columns, *people], schema=self._schema))
 
 
 def write_codes(path: Path, domain: Domain, chunks: Iterable[Codes]) -> int:
@@ -168,16 +182,22 @@ def read_codes(path: Path, domain: Domain, groups: range | None = None) -> Itera
         InvalidInput: the file does not contain codes of that domain.
     """
     with pq.ParquetFile(path) as file:
-        if not file.schema_arrow.equals(_codes_schema(domain)):
+        if not any(file.schema_arrow.equals(_codes_schema(domain, of_people=people)) for people in (False, True)):
             raise InvalidInput(
                 f"{path.name} must hold codes of the attributes {', '.join(domain.names)}, and does not."
             )
         for group in range(file.num_row_groups) if groups is None else groups:
-            table = file.read_row_group(group, use_threads=False)
+            table = file.read_row_group(group, columns=list(domain.names), use_threads=False)
             codes = np.empty((len(table), len(domain)), np.uint16)
             for column, values in enumerate(table.columns):
                 codes[:, column] = values.to_numpy()
             yield codes
+
+
+def read_first_rows(path: Path) -> NDArray[np.int64]:
+    """Read the place of the first row of each row's person, shape (rows,), from codes that have it."""
+    with pq.ParquetFile(path) as file:
+        return np.asarray(file.read(columns=[PERSON]).column(PERSON).to_numpy(), np.int64)
 
 
 def load_codes(path: Path, domain: Domain, limit: int | None = None) -> Codes:
@@ -243,6 +263,7 @@ def decode(codes: Codes, domain: Domain) -> pd.DataFrame:
     return pd.DataFrame({attribute.name: pd.Index(attribute.values).take(column) for attribute, column in columns})
 
 
-def _codes_schema(domain: Domain) -> pa.Schema:
+def _codes_schema(domain: Domain, *, of_people: bool = False) -> pa.Schema:
     """The schema of a file of codes."""
-    return pa.schema([(name, pa.uint16()) for name in domain.names])
+    people = [(PERSON, pa.int64())] if of_people else []
+    return pa.schema([*((name, pa.uint16()) for name in domain.names), *people])

@@ -1,6 +1,8 @@
-"""Keep the rows that are in scope, complete and valid, one per person if people are identified, and encode them."""
+"""Keep the rows that are in scope, complete and valid, some per person if people are identified, and encode them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Person
 from deniable.foundation.errors import Refused
 from deniable.foundation.uniform import words_of_64_bits
-from deniable.privacy.one_person import kept_in_chunks, person_keys
+from deniable.privacy.one_person import first_records, kept_in_chunks, person_keys
 from schemas.references import Audience, Reference
 from stores.tables.tables import VALID, CodesWriter, encode, read_frames
 from stores.tracking.step_run import recorded_step
@@ -20,8 +22,9 @@ from tasks.running.step import as_task
 def clean(workspace: Workspace, checked: Reference) -> Reference:
     """Keep the rows that validation marked as valid, each independently of the others, and replace values by codes.
 
-    If the schema identifies people, one valid row of each person is kept, chosen at random from that person's rows
-    alone.
+    If the schema identifies people, at most so many valid rows of each person are kept as it allows, chosen at random
+    from that person's rows alone. If it allows several, the codes also have the place of the first row of each row's
+    person, for the split.
 
     Args:
         workspace: the release.
@@ -36,13 +39,14 @@ def clean(workspace: Workspace, checked: Reference) -> Reference:
     domain, person = workspace.spec.domain, workspace.spec.person
     with recorded_step(workspace, "clean", inputs=[checked]) as step:
         with workspace.writing("codes.parquet", Audience.RESTRICTED) as path:
-            with CodesWriter(path, domain, workspace.spec.chunk_rows) as writer:
+            several = person is not None and person.most_records > 1
+            with CodesWriter(path, domain, workspace.spec.chunk_rows, of_people=several) as writer:
                 valid_rows = 0
-                kept = None if person is None else _one_of_each(workspace, checked, person)
-                for frame in read_frames(checked.path):
+                kept = repeat(_Kept(slice(None))) if person is None else _some_of_each(workspace, checked, person)
+                for frame, chosen in zip(read_frames(checked.path), kept, strict=person is not None):
                     valid = frame[frame[VALID]]
                     valid_rows += len(valid)
-                    writer.write(encode(valid if kept is None else valid[next(kept)], domain))
+                    writer.write(encode(valid[chosen.rows], domain), chosen.first_rows)
             if writer.rows == 0:
                 raise Refused(
                     "a release must have records, and no row is in scope, complete and valid; see the report of the "
@@ -54,8 +58,21 @@ def clean(workspace: Workspace, checked: Reference) -> Reference:
         return step.output(workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, writer.rows))
 
 
-def _one_of_each(workspace: Workspace, checked: Reference, person: Person) -> Iterator[NDArray[np.bool_]]:
-    """Return which valid rows of each frame are kept, one per person; this takes about 40 bytes of memory per row.
+@dataclass(frozen=True)
+class _Kept:
+    """Which valid rows of a frame are kept.
+
+    Attributes:
+        rows: whether each row is kept, shape (valid rows,); or a slice of all.
+        first_rows: places of the first rows of the people of the rows kept, if several of one person may be.
+    """
+
+    rows: NDArray[np.bool_] | slice
+    first_rows: NDArray[np.int64] | None = None
+
+
+def _some_of_each(workspace: Workspace, checked: Reference, person: Person) -> Iterator[_Kept]:
+    """Yield which valid rows of each frame are kept, some per person; this takes about 40 bytes of memory per row.
 
     Each row has its own random word, from its frame's stream.
     """
@@ -72,7 +89,14 @@ def _one_of_each(workspace: Workspace, checked: Reference, person: Person) -> It
         )
         people.append(_keys_of(valid))
         words.append(words_of_64_bits(stream, len(valid)))
-    return iter(kept_in_chunks(people, words))
+    kept = kept_in_chunks(people, words, person.most_records)
+    if person.most_records == 1:
+        yield from map(_Kept, kept)
+        return
+    of_rows = [own[rows] for own, rows in zip(people, kept, strict=True)]
+    ends = np.cumsum([len(own) for own in of_rows])[:-1]
+    first_rows = np.split(first_records(np.concatenate(of_rows)), ends) if of_rows else []
+    yield from map(_Kept, kept, first_rows)
 
 
 def _keys_of(identifiers: pd.Series) -> NDArray[np.uint64]:

@@ -1,4 +1,4 @@
-"""Assign each record at random to one part of the data, or to none."""
+"""Assign each record, or all records of each person, at random to one part of the data, or to none."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deniable.foundation.keys import WordStream
 from deniable.foundation.uniform import words_of_64_bits
 from schemas.references import Audience, Reference
-from stores.tables.tables import CodesWriter, read_codes
+from stores.tables.tables import CodesWriter, read_codes, read_first_rows
 from stores.tracking.step_run import recorded_step
 from stores.vault.exact_counts import refused_by_counts
 from stores.vault.workspace import Workspace
@@ -25,7 +25,8 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
     """Split the records into seeds, structure, parameters and holdout.
 
     Each record is assigned independently of all others, as amplification by sampling and parallel composition require;
-    parts of a fixed size would not do.
+    parts of a fixed size would not do. If there may be several records of a person, all of them go to the part that is
+    drawn for the first (deniable.privacy.one_person).
 
     Args:
         workspace: the release.
@@ -40,6 +41,7 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
     spec, domain = workspace.spec, workspace.spec.domain
     probabilities = spec.split.probabilities
     key = workspace.key()
+    several = spec.person is not None and spec.person.most_records > 1
     with recorded_step(workspace, "split", inputs=[codes]) as step:
         step.parameters(**{name: float(probability) for name, probability in probabilities.items()})
         with ExitStack() as stack:
@@ -47,11 +49,14 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
             for name in probabilities:
                 path = stack.enter_context(workspace.writing(f"{name}.parquet", Audience.RESTRICTED))
                 writers.append(stack.enter_context(CodesWriter(path, domain, spec.chunk_rows)))
+            drawn = _Parts(read_first_rows(codes.path)) if several else None
             for chunk, records in enumerate(read_codes(codes.path, domain)):
                 stream = key.stream(
                     step="split", mechanism="multinomial", inputs=codes.digest, parameters=probabilities, chunk=chunk
                 )
                 parts = draw_parts(stream, len(records), list(probabilities.values()))
+                if drawn is not None:
+                    parts = drawn.of_people(parts)
                 for number, writer in enumerate(writers):
                     writer.write(records[parts == number])
             if any(writer.rows == 0 for writer in writers):
@@ -77,6 +82,26 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
             seeds = part(outputs, "seeds")
             step.figures({"seeds_fewer_than_k": (seeds.rows or 0) < least}, Audience.INTERNAL)
         return outputs
+
+
+class _Parts:
+    """The parts of people, each drawn for the person's first record.
+
+    Args:
+        first_rows: place of the first record of each record's person, shape (records,).
+    """
+
+    def __init__(self, first_rows: NDArray[np.int64]) -> None:
+        self._first_rows = first_rows
+        self._drawn = np.empty(len(first_rows), np.int8)
+        self._filled = 0
+
+    def of_people(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The parts of the next records, given those that were drawn for each of them."""
+        rows = slice(self._filled, self._filled + len(parts))
+        self._drawn[rows] = parts
+        self._filled += len(parts)
+        return self._drawn[self._first_rows[rows]].astype(np.int64)
 
 
 def part(parts: Mapping[str, Reference], name: str) -> Reference:

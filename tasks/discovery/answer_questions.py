@@ -113,7 +113,10 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _one_of_each(workspace: Workspace, snapshot: Reference, person: Person) -> Iterator[NDArray[np.bool_]]:
-    """Yield which rows of each batch count: one per person. Rows without an identifier do not count."""
+    """Yield which rows of each batch count: one per person, of however many a release may use several.
+
+    Rows without an identifier do not count.
+    """
     missing = set(nobody(workspace.spec))
     key = workspace.key()
     people, words, known = [], [], []
@@ -124,7 +127,7 @@ def _one_of_each(workspace: Workspace, snapshot: Reference, person: Person) -> I
             step=stream_name(STEP, STEP),
             mechanism="one record of each person",
             inputs=snapshot.digest,
-            parameters={"person": person.column, "most_records": person.most_records},
+            parameters={"person": person.column, "most_records": 1},
             chunk=chunk,
         )
         people.append(person_keys(text for text, counts in zip(identifiers, named, strict=True) if counts))

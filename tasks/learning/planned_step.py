@@ -45,7 +45,8 @@ def planned_step(
         charge = None if part is None else _reserve(workspace, plan, part, given)
         made = _run(workspace, plan, part, given)
         if part is not None:
-            record.spent(plan.guarantee, cost_of(workspace.spec, plan).events)
+            cost = cost_of(workspace.spec, plan)
+            record.spent(cost.guarantee, cost.events)
         _record_figures(record, made)
         kept = {product.name: _keep(record, product, made) for product in plan.makes}
         if charge is not None and not plan.draws_later:

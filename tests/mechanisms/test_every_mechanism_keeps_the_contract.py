@@ -103,7 +103,7 @@ def test_the_verifier_derives_the_events_that_are_planned(made: Made) -> None:
     expected = expected_steps(document)
     used = {step.part for step in made.spending if step.part is not None}
     read = read_probability(made.spec.split.probabilities, used)
-    stated = {step.step: step for step in step_costs(made.record["cost"])}
+    stated = {step.step: step for step in step_costs(made.record)}
     for step in made.spending:
         derived = expected[step.name].plan(document, domain, stated[step.name], lambda whole: part_delta(whole, read))
         assert as_in_part(derived.events, step) == as_in_part(step.events, step), step.name

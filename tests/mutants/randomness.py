@@ -8,6 +8,8 @@ _LAW = "privacy/test_noise_follows_its_law.py::test_noise_follows_its_law_and_ne
 _OTHER_STREAM = _KEYS + "test_any_other_argument_opens_an_unrelated_stream"
 _PERSON = "privacy/test_one_record_of_each_person_protects_the_person.py::"
 _PEOPLE = "tasks/test_a_person_with_several_records.py::"
+_SEVERAL = "tasks/test_several_records_of_each_person.py::"
+_GROUP = "privacy/test_group_privacy_covers_all_records_of_a_person.py::"
 _SPLIT = "property/test_records_are_split_with_the_stated_probabilities.py::"
 
 MUTANTS = (
@@ -146,10 +148,22 @@ MUTANTS = (
     *faults(
         "deniable/privacy/one_person.py",
         (
-            "kept[order[is_first]] = True",
+            "kept[order[is_kept]] = True",
             "kept[order] = True",
             "all records of a person are used",
             _PERSON + "test_a_person_with_any_number_of_records_is_protected_as_one_record_is",
+        ),
+        (
+            "(sorted_people[most:] != sorted_people[:-most]).any(axis=1)",
+            "np.ones(len(people[most:]), bool)",
+            "the bound on records of a person is not kept where several may be used",
+            _GROUP + "test_a_person_with_any_number_of_records_is_protected_as_charged",
+        ),
+        (
+            "np.ones(min(most, len(words)), bool)",
+            "np.zeros(min(most, len(words)), bool)",
+            "the records of the first person in order of keys are not used: others decide who that is",
+            _GROUP + "test_the_smallest_words_of_each_person_are_kept",
         ),
         (
             "np.lexsort((words, people[:, 1], people[:, 0]))",
@@ -168,6 +182,81 @@ MUTANTS = (
             "digest()[:1] * 16",
             "many identifiers are one person",
             _PERSON + "test_different_identifiers_are_different_people",
+        ),
+        (
+            "first[order] = order[begins][np.cumsum(begins) - 1]",
+            "first[order] = order",
+            "each record of a person has a part of its own",
+            _GROUP + "test_every_record_of_a_person_has_the_place_of_the_first",
+        ),
+    ),
+    *faults(
+        "deniable/privacy/group_privacy.py",
+        (
+            "epsilon=float(Fraction(repr(guarantee.epsilon)) * most_records)",
+            "epsilon=guarantee.epsilon",
+            "the epsilon of one record is charged as that of a person",
+            _GROUP + "test_gaussian_noise_calibrated_for_one_record_protects_a_person",
+        ),
+        (
+            "guarantee.delta * _growth(guarantee.epsilon, most_records)",
+            "guarantee.delta * most_records",
+            "the deltas of a person's records are added, without the factors of the records before them",
+            _GROUP + "test_the_delta_of_a_person_is_attained_and_no_smaller_one_holds",
+        ),
+        (
+            "for added in range(most_records):",
+            "for added in range(1):",
+            "the delta of a person is the budget of each record",
+            _GROUP + "test_the_budget_of_a_record_never_costs_a_person_more_than_the_persons",
+        ),
+        (
+            "Decimal(epsilon.denominator * most_records)",
+            "Decimal(epsilon.denominator)",
+            "the epsilon of a person is the budget of each record",
+            _GROUP + "test_the_budget_of_a_record_never_costs_a_person_more_than_the_persons",
+        ),
+    ),
+    *faults(
+        "deniable/privacy/step_costs.py",
+        (
+            "delta_of_record(largest, delta, most)",
+            "delta",
+            "steps on the same people are composed at their delta as that of one record",
+            _GROUP + "test_steps_on_the_same_people_cost_no_more_than_their_sum_and_what_they_cost_is_true",
+        ),
+        (
+            "replace(of_person(found, most), delta=delta)",
+            "replace(found, delta=delta)",
+            "steps on the same people are composed at the cost of one record of each",
+            _GROUP + "test_steps_on_the_same_people_cost_no_more_than_their_sum_and_what_they_cost_is_true",
+        ),
+    ),
+    *faults(
+        "schemas/spec/plan.py",
+        (
+            "return spec.learner.of_record(spec.most_records)",
+            "return spec.learner",
+            "noise is scaled as if one record of each person were used",
+            _SEVERAL + "test_the_noise_is_scaled_so_that_a_person_costs_what_the_spec_says",
+        ),
+    ),
+    *faults(
+        "schemas/spec/accounts.py",
+        (
+            "of_person(step.guarantee, spec.most_records)",
+            "step.guarantee",
+            "the cost of one record is charged as that of a person with several",
+            _SEVERAL + "test_the_noise_is_scaled_so_that_a_person_costs_what_the_spec_says",
+        ),
+    ),
+    *faults(
+        "deniable/ledger/verification.py",
+        (
+            "fault_of_claim(charge.events, charge.claim.cost, charge.most_records)",
+            "fault_of_claim(charge.events, charge.claim.cost)",
+            "a ledger may charge a person the cost of one record",
+            _SEVERAL + "test_a_ledger_that_charges_a_person_the_cost_of_one_record_is_found",
         ),
     ),
     *faults(
@@ -198,6 +287,27 @@ MUTANTS = (
             'inputs="",',
             "other rows are chosen by the same words",
             _PEOPLE + "test_other_rows_are_chosen_by_other_words",
+        ),
+        (
+            "kept_in_chunks(people, words, person.most_records)",
+            "kept_in_chunks(people, words, 100)",
+            "up to a hundred records of each person are used, whatever the schema allows",
+            _SEVERAL + "test_at_most_so_many_records_of_each_person_are_kept_as_the_schema_allows",
+        ),
+    ),
+    *faults(
+        "tasks/data/split.py",
+        (
+            "parts = drawn.of_people(parts)",
+            "pass",
+            "the records of a person are in several parts: the holdout has people who are learnt from",
+            _SEVERAL + "test_all_records_of_a_person_are_in_one_part",
+        ),
+        (
+            "self._drawn[self._first_rows[rows]]",
+            "self._drawn[self._first_rows[rows] * 0]",
+            "all people are in the part of the first",
+            _SEVERAL + "test_all_records_of_a_person_are_in_one_part",
         ),
     ),
 )

@@ -141,7 +141,9 @@ def test_what_is_stated_of_the_unit_cannot_be_changed(published: Published) -> N
     assert "schema.person is" in refused(published.with_document("schema.json", of_record))
     assert "schema.person is" in refused(published.signed_again(without(published.record, "schema", "person")))
     two = published.document("schema.json") | {"person": {"column": COLUMN, "most_records": 2}}
-    assert "most_records must be 1" in refused(published.with_document("schema.json", two))
+    assert "schema.domain is" in refused(published.with_document("schema.json", two))
+    none = published.document("schema.json") | {"person": {"column": COLUMN, "most_records": 0}}
+    assert "most_records must be a whole number from 1 to 100" in refused(published.with_document("schema.json", none))
     other = published.record
     other["release"]["dataset"] = other["runs"]["mlflow_experiment"] = "people"
     assert "a ledger adds guarantees of one kind" in refused(published.signed_again(other))
@@ -260,8 +262,9 @@ def test_a_domain_of_people_is_another_than_that_of_records() -> None:
     ("more", "what"),
     [
         ({"person": "age"}, "must be an identifier, which is never released, and age is an attribute"),
-        ({"person": COLUMN, "most_records": 2}, "most_records must be 1, got 2"),
-        ({"person": COLUMN, "most_records": True}, "most_records must be 1, got True"),
+        ({"person": COLUMN, "most_records": 0}, "most_records must be a whole number from 1 to 100, got 0"),
+        ({"person": COLUMN, "most_records": 101}, "most_records must be a whole number from 1 to 100, got 101"),
+        ({"person": COLUMN, "most_records": True}, "most_records must be a whole number from 1 to 100, got True"),
         ({"person": "a\nb"}, "the name of a person's column"),
     ],
 )

@@ -27,6 +27,7 @@ class Entry(SamplerEntry):
             kept. `k` does not apply to them. If it is left out, such prefixes do not occur.
     """
 
+    why_one_record_each: ClassVar[str] = "a prefix may then reach its threshold by the records of a single person"
     parts: ClassVar[tuple[str, ...]] = ("seeds",)
     steps: ClassVar[Mapping[str, str]] = {
         "noise_seeds": "Counts the seeds' prefixes once, with noise, and keeps those above a threshold.",

@@ -18,6 +18,9 @@ class Entry(SamplerEntry):
         delta: delta at which the total of all draws is stated; at 0, their epsilons are summed.
     """
 
+    why_one_record_each: ClassVar[str] = (
+        "its draws are charged one by one for a record, and not scaled to a budget for a person"
+    )
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         "count_tables": "Pays for all draws at once, and counts what records are drawn from, without noise.",

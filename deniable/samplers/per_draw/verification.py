@@ -38,3 +38,6 @@ EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
 
 MAY_FALL_SHORT: Final = False
 """The number of records must be the charged one."""
+
+HOLDS_FOR_SEVERAL_RECORDS: Final = False
+"""Whether the guarantee for one record gives one for a person with several, so that several of each may be used."""

@@ -44,6 +44,7 @@ class Entry(SamplerEntry):
         total_delta: delta at which the total of all candidates is stated.
     """
 
+    why_one_record_each: ClassVar[str] = "k plausible seeds may then be records of fewer than k people"
     parts: ClassVar[tuple[str, ...]] = ("seeds",)
     steps: ClassVar[Mapping[str, str]] = {
         "index_seeds": "Pays for all candidates at once, and counts the seeds' shared prefixes for the privacy test.",

@@ -399,7 +399,8 @@ def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
     if fit.malformed:
         yield f"{fit.malformed:,} rows have too few or too many fields"
     if (person := spec.domain.person) is not None:
-        yield f"a release uses {person.most_records} row for each {person.column}, chosen at random from the rows kept"
+        rows = "1 row" if person.most_records == 1 else f"at most {person.most_records} rows"
+        yield f"a release uses {rows} for each {person.column}, chosen at random from the rows kept"
     for share, allowed, entry in _limits(spec, fit):
         verdict = "at most" if share <= allowed else "TOO MANY: more than"
         what = "left out" if entry == "max_dropped_share" else "invalid"
