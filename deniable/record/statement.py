@@ -89,11 +89,16 @@ def privacy_unit(person: Mapping[str, Any] | None) -> str:
     return PRIVACY_UNIT if person is None else f"one person (all records with the same {person['column']})"
 
 
-def records_used(most_records: int) -> str:
-    """How many records of each person are used, as the end of a sentence about each."""
+def records_used(most_records: int, of: str = "") -> str:
+    """How many records of each person are used, in words.
+
+    Args:
+        most_records: the most records of one person that are used.
+        of: whose they are, if the sentence does not begin with that.
+    """
     if most_records == 1:
-        return "one record, chosen at random, is used"
-    return f"at most {most_records} records, chosen at random, are used"
+        return f"one record{of}, chosen at random, is used"
+    return f"at most {most_records} records{of}, chosen at random, are used"
 
 
 def of_each_person(person: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def _derived(spec: ReleaseSpec) -> Iterator[tuple[str, str]]:
 def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     """Yield what the release would claim, and who would decide on its publication."""
     if accounts.person is not None:
-        yield "privacy unit", f"{accounts.unit}; of each {records_used(accounts.person.most_records)}"
+        yield "privacy unit", f"{accounts.unit}; {records_used(accounts.person.most_records, ' of each')}"
         if accounts.person.most_records > 1:
             yield "noise", "scaled for one record of a person, so that all records used cost what is stated"
     yield "whole release", _whole(accounts.total)

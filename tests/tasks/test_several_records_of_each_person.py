@@ -103,7 +103,7 @@ def test_a_replay_makes_the_same_files(drawn: Drawn, published: Published) -> No
 
 def test_the_noise_is_scaled_so_that_a_person_costs_what_the_spec_says(tmp_path: Path) -> None:
     """By the law of discrete Gaussian noise itself, for one count that all records of a person change."""
-    spec = load_spec(spec_of(tmp_path, schema=allowing(MOST), split={"shared": 1, "holdout": 0}))
+    spec = load_spec(spec_of(tmp_path, schema=allowing(MOST), thresholds={}, split={"shared": 1, "holdout": 0}))
     (step,) = accounts_of(spec).steps
     assert step.guarantee is not None
     assert EPSILON * 0.99 < step.guarantee.epsilon <= EPSILON
@@ -116,7 +116,7 @@ def test_the_noise_is_scaled_so_that_a_person_costs_what_the_spec_says(tmp_path:
     moved = [exp(-((z - MOST) ** 2) / (2 * float(variance))) for z in range(-300, 301)]
     apart = sum(max(two - exp(EPSILON) * one, 0.0) for one, two in zip(own, moved, strict=True)) / sum(own)
     assert apart <= DELTA
-    one_record = load_spec(spec_of(tmp_path / "one", split={"shared": 1, "holdout": 0}))
+    one_record = load_spec(spec_of(tmp_path / "one", thresholds={}, split={"shared": 1, "holdout": 0}))
     less = next(event.variance for event in accounts_of(one_record).events if isinstance(event, DiscreteGaussianEvent))
     assert MOST**2 * less <= variance <= MOST**2 * less * Fraction(102, 100)
     (planned,) = [step for step in planned_steps(spec) if step.part is not None]
@@ -218,7 +218,7 @@ def test_the_plan_says_how_many_records_are_used(tmp_path: Path, capsys: pytest.
     spec = load_spec(spec_of(tmp_path, schema=allowing(2)))
     show_plan(spec, tmp_path / "state")
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"privacy unit {UNIT}; of each at most 2 records, chosen at random, are used" in shown
+    assert f"privacy unit {UNIT}; at most 2 records of each, chosen at random, are used" in shown
     assert "scaled for one record" in shown
 
 
