@@ -163,7 +163,7 @@ MUTANTS = (
             _IDENTITY,
         ),
         (
-            'for name in ("part", "probability", "split", "events"):',
+            'for name in ("part", "probability", "split", "events", "most_records"):',
             'for name in ("part", "probability", "split"):',
             "one identity stands for two mechanisms",
             _BOOKS + "test_one_identity_with_other_facts_is_refused",
