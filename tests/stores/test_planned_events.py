@@ -89,7 +89,7 @@ def found(
         own = (events or {}).get(step.step, [event.to_record() for event in step.events])
         stated.append({"events": own})
         read.append(StepCost(**{**vars(step), "events": tuple(from_record(event) for event in own)}))
-    record = {"spec": {"document": spec}, "cost": {"steps": stated}}
+    record = {"schema": {}, "spec": {"document": spec}, "cost": {"steps": stated}}
     return "\n".join(check_planned(record, domain, read).faults)
 
 
