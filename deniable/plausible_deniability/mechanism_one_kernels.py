@@ -87,7 +87,20 @@ def draw_seed(attempt, size, words, position):
 
 
 @numba.njit(nogil=True, cache=True)
-def _part_words(block, choice, attempt, thresholds, size, m, words, used, attempts):
+def _copied_by(levels, cumulative):
+    """Number of attributes copied for each number below the sum of the weights; empty if the sum is large."""
+    if cumulative[-1] > ATTEMPTS_A_BLOCK:
+        return np.empty(0, np.int64)
+    copied = np.empty(cumulative[-1], np.int64)
+    first = 0
+    for level in range(len(levels)):
+        copied[first : cumulative[level]] = levels[level]
+        first = cumulative[level]
+    return copied
+
+
+@numba.njit(nogil=True, cache=True)
+def _part_words(block, choice, attempt, thresholds, size, m, words, used, attempts):  # noqa: C901 - one kernel
     """Parse the words of at most a block of attempts.
 
     Returns:
@@ -96,20 +109,25 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
     """
     levels, cumulative = choice.levels, choice.cumulative
     seeds, copies, ats, noises = block.seed, block.copied, block.at, block.noise
-    several = len(levels) > 1
+    several, copied_by = len(levels) > 1, _copied_by(levels, cumulative)
     made = 0
     live = 0
     position = used
     while made < attempts and made < ATTEMPTS_A_BLOCK and position >= 0:
         seed, position = draw_seed(attempt, size, words, used)
         if position >= 0 and seed >= 0:
-            level = 0
+            copied = levels[0]
             if several:
                 pick, position = uniform_below(words, position, cumulative[-1])
-                # No early exit: the branch would usually be mispredicted.
-                for below in range(len(cumulative)):
-                    level += pick >= cumulative[below]
-            copied = levels[np.uint64(level)]
+                # The next attempt's words start where this one's end, so this look-up is waited for.
+                if len(copied_by) > 0:
+                    copied = copied_by[np.uint64(pick)]
+                else:
+                    # No early exit: the branch would usually be mispredicted.
+                    level = 0
+                    for below in range(len(cumulative)):
+                        level += pick >= cumulative[below]
+                    copied = levels[np.uint64(level)]
             at = position - copied
             drawn = m - copied
             if position >= 0 and position + drawn > len(words):
@@ -136,10 +154,11 @@ def _fetch(block, index, copied, live):
     """Copy the first values of each seed, up to the last that any attempt copies; some are overwritten later."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
     those, plausible = block.seed, block.plausible
-    # The first entry of each, so that all fetches are under way before any is awaited.
+    # The first and the last entry of each, so that all fetches are under way before any is awaited.
+    last_value, last_node = np.uint64(seeds.shape[1] - 1), np.uint64(nodes.shape[1] - 1)
     for i in range(live):
         seed = np.uint64(those[i])
-        plausible[i] = seeds[seed, 0] + nodes[seed, 0]
+        plausible[i] = seeds[seed, 0] + nodes[seed, 0] + seeds[seed, last_value] + nodes[seed, last_node]
     for i in range(live):
         seed = np.uint64(those[i])
         for p in range(copied):

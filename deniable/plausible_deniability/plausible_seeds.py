@@ -440,6 +440,54 @@ def _intervals_with_steps(index, classes, factors, own, live, first, beyond):
 
 
 @numba.njit(nogil=True, cache=True)
+def _subtract_beyond(index, block, own, beyond, live):
+    """Subtract the seeds that agree with each candidate up to its first level that is not plausible any more.
+
+    Candidates go one attribute deeper together, so that their look-ups in memory are under way at the same time.
+    """
+    nodes, node_count, levels = index.nodes, index.node_count, index.levels
+    slot_start, keys, children = index.slot_start, index.keys, index.children
+    plausible, seeds, records = block.plausible, block.seed, block.records
+    one, first, last = np.uint64(1), levels[0], len(levels) - 1
+    walking, node, slots = np.empty(live, np.int64), np.zeros(live, np.int32), np.empty(live, np.uint64)
+    position, end = np.empty(live, np.int64), np.empty(live, np.int64)
+    key, found, child = np.empty(live, np.uint64), np.empty(live, np.uint64), np.empty(live, np.int32)
+    some = 0
+    for i in range(live):
+        walking[some] = i
+        position[some] = levels[np.uint64(own[i])]
+        end[some] = levels[np.uint64(min(beyond[i], last))]
+        node[some] = nodes[np.uint64(seeds[i]), np.uint64(own[i])]
+        some += beyond[i] <= last
+    while some > 0:
+        for w in range(some):
+            at = np.uint64(position[w])
+            start = slot_start[at - np.uint64(first)]
+            mask = slot_start[at - np.uint64(first) + one] - start - 1
+            key[w] = np.uint64(node[w]) << np.uint64(CODE_BITS) | np.uint64(records[at, np.uint64(walking[w])])
+            slots[w] = np.uint64(start + slot_of(key[w], mask))
+            found[w] = keys[slots[w]]
+            child[w] = children[slots[w]]
+        left = 0
+        for w in range(some):
+            i, own_key, reached = walking[w], key[w], child[w]
+            if found[w] != own_key:
+                at = np.uint64(position[w] - first)
+                start = slot_start[at]
+                mask = slot_start[at + one] - start - 1
+                slot = np.int64(slots[w]) - start
+                while keys[start + slot] != EMPTY and keys[start + slot] != own_key:
+                    slot = (slot + 1) & mask
+                reached = children[start + slot] if keys[start + slot] == own_key else np.int32(-1)
+            deeper = position[w] + 1
+            if reached >= 0 and deeper == end[w]:
+                plausible[i] -= node_count[np.uint64(reached)]
+            walking[left], node[left], position[left], end[left] = i, reached, deeper, end[w]
+            left += reached >= 0 and deeper < end[w]
+        some = left
+
+
+@numba.njit(nogil=True, cache=True)
 def count_plausible_of_block(index, classes, block, live):
     """Fill in the numbers of plausible seeds of a block of candidates: `count_plausible` for each.
 
@@ -450,8 +498,7 @@ def count_plausible_of_block(index, classes, block, live):
         live: number of attempts.
     """
     nodes, node_count, levels = index.nodes, index.node_count, index.levels
-    slot_start, keys, children = index.slot_start, index.keys, index.children
-    plausible, seeds, records = block.plausible, block.seed, block.records
+    plausible, seeds = block.plausible, block.seed
     last = len(levels) - 1
     own = np.zeros(live, np.int64)
     first = np.zeros(live, np.int64)
@@ -465,14 +512,7 @@ def count_plausible_of_block(index, classes, block, live):
     for i in range(live):
         plausible[i] = node_count[np.uint64(plausible[i])]
     if last > 0:
-        for i in range(live):
-            if beyond[i] <= last:
-                node = nodes[seeds[i], own[i]]
-                position, end = levels[own[i]], levels[beyond[i]]
-                while node >= 0 and position < end:
-                    node = _child(slot_start, keys, children, position - levels[0], node, records[position, i])
-                    position += 1
-                plausible[i] -= node_count[node] if node >= 0 else np.int32(0)
+        _subtract_beyond(index, block, own, beyond, live)
 
 
 # ---- the scan

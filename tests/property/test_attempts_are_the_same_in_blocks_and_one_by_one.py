@@ -140,7 +140,7 @@ def test_a_candidate_whose_probability_is_too_small_for_a_float_has_no_plausible
 
 
 @pytest.mark.parametrize(("merged", "ready"), [(0, 0), (1 << 20, 0), (0, 12), (0, 1 << 20)])
-@pytest.mark.parametrize("omega", [{4: 1}, {2: 1, 4: 1, 6: 1}])
+@pytest.mark.parametrize("omega", [{4: 1}, {2: 1, 4: 1, 6: 1}, {2: 100, 3: 7, 6: 400}])
 def test_blocks_release_the_same_records_whatever_is_ready_made(
     omega: dict[int, int], merged: int, ready: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
