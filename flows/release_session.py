@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from time import sleep
 
 from prefect import runtime
 
@@ -132,10 +133,8 @@ def _chosen(spec: ReleaseSpec, state: Path, *, anew: bool, begun_as: str | None)
         mine = kept.enter_context(ExitStack())
         mine.enter_context(turn(state, spec.dataset_name))
         begun = _to_go_on_with(spec, state, anew=anew, begun_as=begun_as)
-        release_id = begun.release_id if begun else f"{spec.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-        vault = state / "vault" / release_id
-        if begun is None:
-            _claim(vault)
+        vault = state / "vault" / begun.release_id if begun else new_vault(state, spec.name)
+        release_id = vault.name
         kept.enter_context(leased(vault))
         if begun is not None:
             # The release may have ended before it was reserved for this process.
@@ -188,14 +187,18 @@ def _is_paid_for(workspace: Workspace) -> bool:
         return True
 
 
-def _claim(vault: Path) -> None:
-    """Make the release's vault; its existence makes the name unique."""
-    make_private_folder(vault.parent)
-    try:
-        vault.mkdir(mode=PRIVATE_FOLDER)
-    except FileExistsError:
-        msg = f"a release must have a unique name, and {vault.name} is taken; start again in a second."
-        raise Refused(msg) from None
+def new_vault(state: Path, name: str) -> Path:
+    """Make the vault of a new release, whose name has the second; if that is taken, wait for the next."""
+    make_private_folder(state / "vault")
+    while True:
+        now = datetime.now(UTC)
+        vault = state / "vault" / f"{name}-{now:%Y%m%dT%H%M%SZ}"
+        try:
+            vault.mkdir(mode=PRIVATE_FOLDER)
+        except FileExistsError:
+            sleep(1 - now.microsecond / 1e6)
+        else:
+            return vault
 
 
 def read_key(key_file: Path) -> ReleaseKey:

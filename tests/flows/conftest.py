@@ -26,7 +26,10 @@ def state() -> Path:
 @pytest.fixture(scope="session")
 def prefect() -> Iterator[None]:
     """A Prefect server."""
-    with prefect_server(STATE) as server:
+    with prefect_server(STATE) as server, pytest.MonkeyPatch.context() as patch:
+        # Commands that run in this process need no server of their own.
+        patch.setenv("DENIABLE_PREFECT_API_URL", f"{server.address}/api")
+        patch.setenv("PREFECT_API_AUTH_STRING", server.credentials)
         told = {PREFECT_API_URL: f"{server.address}/api", PREFECT_API_AUTH_STRING: server.credentials}
         # Threads outside this context use the same server.
         with temporary_settings(told), _temporary_global_settings_context(get_settings_context()):

@@ -14,6 +14,7 @@ from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTa
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import BudgetExceeded
 from flows.release import release
+from flows.release_session import new_vault
 from flows.released import Released
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
@@ -223,3 +224,9 @@ def test_privacy_test_one_is_refused_where_the_budget_has_a_delta(tmp_path: Path
     with pytest.raises(BudgetExceeded):
         release(write_small_release(tmp_path / "spec", **FIRST), tmp_path / "state")
     assert not (tmp_path / "state" / "releases").exists()
+
+
+def test_releases_that_begin_within_one_second_have_names_of_their_own(tmp_path: Path) -> None:
+    vaults = [new_vault(tmp_path, "small") for _ in range(3)]
+    assert len({vault.name for vault in vaults}) == 3
+    assert all(vault.is_dir() for vault in vaults)
