@@ -1,4 +1,4 @@
-"""A data user's analysis: a cross-tabulation, and what it is worth.
+"""A data user's analysis: a cross-tabulation and its accuracy.
 
     .venv/bin/python examples/a_data_users_analysis.py FOLDER
 
@@ -22,7 +22,7 @@ def main(folder: Path) -> None:
     privacy = json.loads((folder / "privacy.json").read_text())["total"]
     print(f"{len(people):,} synthetic records, epsilon {privacy['epsilon']:.4g} at delta {privacy['delta']:.4g}.\n")
 
-    # How many records there are means nothing: only shares do.
+    # The number of records has no meaning; only shares have.
     print("Trades by hamlet, in percent:")
     print((100 * pd.crosstab(people["hamlet"], people["trade"], normalize="index")).round(0).astype(int), "\n")
 

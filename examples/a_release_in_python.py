@@ -1,4 +1,4 @@
-"""A release in Python: prices it, makes it, and prints where it is.
+"""A release in Python: computes its cost, makes it, and prints where it is.
 
     .venv/bin/python examples/a_release_in_python.py [SPEC [STATE]]
 

@@ -34,7 +34,7 @@ def lodes(folder):
 
 
 def made_up():
-    """The same of a state that nobody lives in: 40 tracts of 3 block groups; workers live near their work."""
+    """Make up the same for a fictitious state: 40 tracts of 3 block groups; workers live near their work."""
     chance = Random(1492)
     tracts = {f"t{number:02d}": (41 + 0.5 * chance.random(), -71 - 0.7 * chance.random()) for number in range(40)}
     groups = {

@@ -18,7 +18,7 @@ from tests.mutants.table import EQUIVALENT, MUTANTS
 
 
 def main() -> None:
-    """Run the mutants that were asked for; exit with status 1 if any survives or cannot be tried."""
+    """Run the requested mutants; exit with status 1 if any survives or cannot be tried."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("words", nargs="*", metavar="WORD", help="only mutants with one of these words in their rows")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD}, where all were tried and killed")
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _require_tests(copy: Copy, mutants: Sequence[Mutant]) -> None:
-    """Stop unless every test that is named passes on the sources as they are."""
+    """Stop unless every named test passes on the unchanged sources."""
     copy.require_own_sources()
     tests = sorted({mutant.test for mutant in mutants})
     unmet, said = copy.unmet(tests)
@@ -62,7 +62,7 @@ def _require_tests(copy: Copy, mutants: Sequence[Mutant]) -> None:
 
 
 def _outcomes(copies: Sequence[Copy], mutants: Sequence[Mutant]) -> Iterator[Outcome]:
-    """Try mutants on several copies at a time; the outcomes in the order of the mutants."""
+    """Try mutants on several copies at a time, and return the outcomes in the order of the mutants."""
     free: Queue[Copy] = Queue()
     for copy in copies:
         free.put(copy)
@@ -82,7 +82,7 @@ def _outcomes(copies: Sequence[Copy], mutants: Sequence[Mutant]) -> Iterator[Out
 
 
 def _commit() -> str:
-    """Short name of the commit that was tried, marked where files differ from it."""
+    """Return the short name of the tested commit, marked if files differ from it."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.strip()
 

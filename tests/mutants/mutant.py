@@ -12,8 +12,8 @@ class Replacement:
 
     Attributes:
         file: path from the checkout's root.
-        before: text that stands exactly once in the file.
-        after: what is put in its place.
+        before: text that occurs exactly once in the file.
+        after: its replacement.
     """
 
     file: str
@@ -21,7 +21,7 @@ class Replacement:
     after: str
 
     def fault(self, root: Path = ROOT) -> str | None:
-        """Why this replacement cannot be made; None if it can."""
+        """Return why this replacement cannot be made; None if it can."""
         path = root / self.file
         if not path.is_file():
             return f"there is no file {self.file}"
@@ -31,7 +31,7 @@ class Replacement:
         return f"nothing changes in {self.file}: {self.before!r}" if self.before == self.after else None
 
     def mutated(self, source: str) -> str:
-        """The source with the fault in it."""
+        """Return the source with the fault."""
         return source.replace(self.before, self.after)
 
 
@@ -40,7 +40,7 @@ class Mutant(Replacement):
     """A fault that a test must find.
 
     Attributes:
-        breaks: what is wrong with the mutated code, in words.
+        breaks: the fault of the mutated code, in words.
         test: the test that fails, `tests/file.py::name`, with its parameters in brackets or for all of them.
     """
 
@@ -49,23 +49,23 @@ class Mutant(Replacement):
 
     @property
     def compiled(self) -> bool:
-        """Whether compiled code may depend on the file: then nothing compiled before may be used."""
+        """Whether compiled code may depend on the file; if so, no earlier compiled code may be used."""
         return "numba" in (ROOT / self.file).read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Equivalent(Replacement):
-    """A change that no test can find, for it changes no law.
+    """A change that no test can find, because it changes no distribution.
 
     Attributes:
-        proof: why not.
+        proof: the reason.
     """
 
     proof: str
 
 
 def faults(file: str, *rows: tuple[str, str, str, str]) -> tuple[Mutant, ...]:
-    """Mutants of one file.
+    """Return mutants of one file.
 
     Args:
         file: path from the checkout's root.

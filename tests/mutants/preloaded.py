@@ -1,4 +1,4 @@
-"""Runs tests in forks of a process that has loaded the libraries already: most of a short test is loading them.
+"""Runs tests in forks of a process that has already loaded the libraries, which takes most of a short test's time.
 
 A script of its own, started in a copy of the checkout. It reads one request a line and answers with one line each.
 Nothing of the checkout is loaded before the fork.

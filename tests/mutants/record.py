@@ -36,13 +36,13 @@ These changes leave the law of every output and every charge as it is, or make a
 
 
 def written(outcomes: Sequence[Outcome], equivalent: Sequence[Equivalent], date: str, commit: str) -> str:
-    """The page as Markdown.
+    """Return the page as Markdown.
 
     Args:
-        outcomes: what became of each mutant, all killed.
+        outcomes: the outcome of each mutant, all killed.
         equivalent: changes that no test can find.
-        date: of the run.
-        commit: that was tried.
+        date: date of the run.
+        commit: the tested commit.
     """
     rows = [f"{row(outcome.mutant)} | {outcome.seconds:.1f} |" for outcome in outcomes]
     others = [
@@ -55,10 +55,10 @@ def written(outcomes: Sequence[Outcome], equivalent: Sequence[Equivalent], date:
 
 
 def row(mutant: Mutant) -> str:
-    """The row of a mutant, but for how long its test took."""
+    """Return the row of a mutant, except the duration of its test."""
     return f"| `{mutant.file}` | {_cell(mutant.breaks)} | `{_cell(mutant.test)}`"
 
 
 def _cell(text: str) -> str:
-    """Text that fits into a cell of a table."""
+    """Return text that fits into a cell of a table."""
     return " ".join(text.replace("|", "\\|").split()).removeprefix("tests/")

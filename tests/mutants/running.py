@@ -28,7 +28,7 @@ _PLAIN = ("-p", "no:cacheprovider")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutant.
+    """The outcome of a mutant.
 
     Attributes:
         mutant: the mutant.
@@ -45,13 +45,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of the checkout's source files that faults are put into, one after the other."""
+    """A copy of the checkout's source files, into which faults are put one after the other."""
 
     root: Path
 
     @classmethod
     def make(cls, root: Path) -> "Copy":
-        """Copy all source files, those that are not committed yet included."""
+        """Copy all source files, including those that are not committed yet."""
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
         for name in listed.split("\0"):
