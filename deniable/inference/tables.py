@@ -259,7 +259,9 @@ def _cell_by_cell(inference: Inference, own: tuple[int, ...], kind: str, asked: 
     words, domain = inference.conditions, inference.measured.domain
     each = asked if several == 1 else replace(asked, level=min(1 - (1 - asked.level) / several, HIGHEST_LEVEL))
     if each.level == HIGHEST_LEVEL:
-        raise Refused("a simultaneous interval of so many cells that were not counted together would say nothing.")
+        raise Refused(
+            "simultaneous intervals of so many cells that were not counted together would be vacuous; ask for fewer."
+        )
     groups = [[words.named(i, codes) for codes in inference.groups(i)] for i in own]
     answers = []
     for place in product(*groups):

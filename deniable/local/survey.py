@@ -174,7 +174,7 @@ def _ratio(kind: str, parameter: str, number: Fraction, values: int) -> Fraction
         if not 0 < number < 1:
             raise InvalidInput(f"forced must be in (0, 1), got {number}; give a probability such as 1/2.")
         return (2 - number) / number
-    raise InvalidInput(f"{parameter} is no parameter of {kind}; give epsilon.")
+    raise InvalidInput(f"{parameter} is not a parameter of {kind}; give epsilon.")
 
 
 def _number(value: object, what: str) -> Fraction:

@@ -265,7 +265,7 @@ def test_the_guarantee_of_a_survey_adds_up_its_questions() -> None:
         ({"epsilon": "1", "design": "warner"}, "warner needs 2 possible answers, got 3"),
         ({"truth": "1/3"}, "truth must be above 1/3 and below 1, got 1/3"),
         ({"truth": "1"}, "truth must be above 1/3 and below 1, got 1"),
-        ({"forced": "1/2"}, "forced is no parameter of k_rr"),
+        ({"forced": "1/2"}, "forced is not a parameter of k_rr"),
         ({"epsilon": 0.5}, "must be a number in quotes"),
         ({"epsilon": "1", "truth": "3/4"}, "one of epsilon, truth and forced"),
         ({"epsilon": "1", "name": "a diet"}, "letters, digits"),

@@ -59,7 +59,9 @@ class SurveyInference(OtherRelease):
             raise Refused("the condition must leave answers out, and allows all of them; ask for less.")
         design = question.design
         if design.kind == "oue" and size > 1:
-            raise Refused("responses to this question say something of one value at a time; ask for one.")
+            raise Refused(
+                "a share must be of one answer to this question, whose responses have a bit for each; ask for one."
+            )
         held, other = (float(each) for each in design.support)
         # A response falls in a set of values if it is the answer, or another value of the set.
         p, q = held + (size - 1) * other, size * other
