@@ -33,19 +33,19 @@ GOALS: Final = {"tables": 1.0, "question": 1e-3}
 """Goals in processor seconds: all tables of pairs, given the measurements; a question with interval and sources."""
 
 EXACT: Final = {
-    "measured cells": "the noise is Gaussian. Intervals of counts are cut off at 0, so that one of no one misses on "
-    "one side alone, in 2.5 %; an interval of a share is never empty, so that a share which the noise hides is covered "
-    "in 95 to 97.5 %. The probability of each cell follows, and is what is expected",
+    "measured cells": "the noise is Gaussian. Intervals of counts are truncated at 0, so the interval of an empty cell "
+    "can miss on one side only, with probability 2.5 %. An interval of a share is never empty, so a share that the "
+    "noise hides is covered with probability 95 to 97.5 %. The expected coverage of each cell follows from this",
     "shares, ratios and means": "Fieller's interval has the level if numerator and denominator are normal, as they are "
     "under the noise alone; errors of sampling are normal to first order",
     "differences, and slopes of the rows": "they are normal to first order. Slopes of the population are not judged: "
-    "in these releases the interval took errors of sampling to have the same variance for everyone, and those of a "
-    "share have not. Since then it does so only where outcome and regressors were not counted together",
+    "in these releases the interval assumed homoscedastic sampling errors, which those of a share are not. Since then "
+    "it assumes them only if outcome and regressors were not counted together",
     "certificates": "the noise is one draw of a known law, whose tail is known",
 }
 """Intervals that must cover neither less nor more often than expected, and the reason."""
 CONSERVATIVE: Final = {
-    "medians": "a median is one of the values, and the interval has both sides of a step",
+    "medians": "a median is one of the values, and the interval includes both sides of a step",
     "answers of the grade bounded": "bounds hold for every dependence that the counts allow",
     "answers of the grade certified": "the bound is that of the worst cell of all pairs, and holds together with "
     "bounds by counts",
@@ -54,7 +54,7 @@ CONSERVATIVE: Final = {
 }
 """Intervals that by construction cover more often than the level, and the reason; only undercoverage is a fault."""
 
-NAMES: Final = ("no one", "below .0001", ".0001 to .001", ".001 to .01", "above .01")
+NAMES: Final = ("empty", "below .0001", ".0001 to .001", ".001 to .01", "above .01")
 """Classes of cells by their share of the population."""
 COLUMNS: Final = (
     "finite",
