@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 from mlflow import MlflowClient
 from mlflow.entities import Run
+from mlflow.store.db import utils as mlflow_databases
 from prefect import flow
 
 from deniable.foundation.errors import Refused
@@ -304,6 +305,7 @@ def test_a_record_that_mlflow_does_not_take_is_one_clear_sentence(
 ) -> None:
     database = tmp_path / "not-a-database.db"
     database.write_text("this is no database, whatever its name says")
+    monkeypatch.setattr(mlflow_databases, "MAX_RETRY_COUNT", 3)  # of 10, after which it has waited 101 s
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
     with pytest.raises(RecordFailed, match="MLflow must take the record") as caught, release_named("broken", state):
         pass
