@@ -88,7 +88,7 @@ def first_records(people: NDArray[np.uint64]) -> NDArray[np.int64]:
         people: key of the person of each record, shape (records, 2).
 
     Returns:
-        Places, shape (records,): that of the record itself if no record before it is of the same person.
+        Places, shape (records,). A record whose person has none before it has its own place.
     """
     first = np.arange(len(people))
     if not len(people):
