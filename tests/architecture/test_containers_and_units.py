@@ -1,4 +1,4 @@
-"""What the tests cannot start is at least what it says: containers that listen inward, units that run what there is."""
+"""Checks of what tests cannot start: containers publish ports on the loopback only, units run commands that exist."""
 
 import configparser
 import importlib.util

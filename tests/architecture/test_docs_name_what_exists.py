@@ -1,4 +1,4 @@
-"""What the pages of the documentation name, there is: files, tests, what a file is said to hold, and mutants."""
+"""Everything that the documentation names exists: files, tests, what a file is said to contain, and mutants."""
 
 import ast
 import re

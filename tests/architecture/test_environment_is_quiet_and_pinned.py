@@ -1,4 +1,4 @@
-"""Nothing is told to anybody outside, and every supported Python gets one version of every package."""
+"""Nothing is reported to third parties, and every supported Python gets one version of every package."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The page on what only a night tests names every such test, and no file that does not exist."""
+"""The page on nightly tests names every such test, and no file that does not exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever a person hands in, it is taken or refused: in one sentence, with a non-zero status, and nothing is written.
+"""Every input is accepted, or refused in one sentence with a non-zero status and with nothing written.
 
 What would be waited for without end, or would fill the memory, is refused by how it is written, before it is read.
 """

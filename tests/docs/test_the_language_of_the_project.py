@@ -1,4 +1,4 @@
-"""The prose linter finds what the house does not write, in every kind of text, and lets code and formulas be."""
+"""The prose linter finds the words that the house avoids, in every kind of text, and ignores code and formulas."""
 
 import pytest
 

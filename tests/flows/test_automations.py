@@ -1,4 +1,4 @@
-"""Of a run that failed somebody is told once: by Prefect, unless it told of itself; one that goes on is not told of."""
+"""A failed run is reported once: by Prefect, unless the run reported itself; a run that is resumed is not reported."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Two releases are held side by side by what they signed: what changed is named, and nothing internal gets out."""
+"""Two releases are compared by their signed records: every change is named, and nothing internal is disclosed."""
 
 import argparse
 import re

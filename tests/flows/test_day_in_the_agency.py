@@ -1,4 +1,4 @@
-"""A day in an agency: from the deployment to the audit, each by who does it, on the servers that it has."""
+"""A day in an agency, from deployment to audit, each step by the person who does it, on the agency's servers."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Whoever is asked to decide upon a release finds what to look at, and how to decide, by commands alone."""
+"""Approvers find what to look at, and how to decide, by commands alone."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `find` says of a release is what its signed record says; where MLflow says otherwise, that is said."""
+"""`find` states what a release's signed record states, and says so where MLflow differs."""
 
 import argparse
 import shutil

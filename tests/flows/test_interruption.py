@@ -1,4 +1,4 @@
-"""A command that is told to end says so, wherever in it the signal arrives."""
+"""A command that receives a signal reports it, wherever in the command the signal arrives."""
 
 import os
 import signal

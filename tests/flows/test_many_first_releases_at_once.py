@@ -1,4 +1,4 @@
-"""Many processes that find a fresh state folder at the same moment make its databases once, and all go on."""
+"""Many processes that find a fresh state folder at the same moment make its databases once, and continue."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Whoever guesses a confidential row or file cannot confirm the guess: no plain digest of one is outside the vault.
+"""Anyone who guesses a confidential row or file cannot confirm it: no plain digest of one is outside the vault.
 
 Digests of the usual kinds are looked for, whole and cut off as tools cut them: MLflow's own have 8 characters.
 """

@@ -1,4 +1,4 @@
-"""What stands in one person's record is found nowhere but in the vault, whether the release succeeds or fails.
+"""The content of one person's record is found only in the vault, whether the release succeeds or fails.
 
 Nor does it get out later: the release that succeeds is verified, audited, replayed and compared as well.
 """

@@ -1,4 +1,4 @@
-"""Every part of the data is read by the steps that it was drawn for, and nobody's record is in two parts."""
+"""Every part of the data is read by the steps that it was drawn for, and no record is in two parts."""
 
 from collections import defaultdict
 from pathlib import Path

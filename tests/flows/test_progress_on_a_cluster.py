@@ -1,4 +1,4 @@
-"""What whoever watches is shown of steps that are done by workers: how much, and how it ended."""
+"""Progress of steps that workers carry out: how much is done, and how it ended."""
 
 # Dask's functions have no annotations
 # mypy: disallow-untyped-calls=False

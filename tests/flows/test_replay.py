@@ -1,4 +1,4 @@
-"""A release that is run again from its record gives the same bytes, or it is said which step did not, and why."""
+"""A release that is run again from its record gives the same bytes; otherwise the step that differs is named."""
 
 import argparse
 import shutil

@@ -1,4 +1,4 @@
-"""A run that an outage ended is gone on with, so often and no more; nights that were missed are made up for once."""
+"""A run that an outage ended is resumed a limited number of times; missed nights are made up for once."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A schema is drafted from a codebook and held against a table, and questions lead to both, without a release."""
+"""A schema is drafted from a codebook and compared with a table, and questions lead to both, without a release."""
 
 import io
 import stat

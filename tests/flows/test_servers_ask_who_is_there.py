@@ -1,4 +1,4 @@
-"""Of the servers that commands start, only who knows the password is answered, and no page but their own.
+"""Servers that commands start answer only clients with the password, and no page of another origin.
 
 A browser adds the password that it remembers to whatever a page sends, so what pages of others send is tried with it.
 """

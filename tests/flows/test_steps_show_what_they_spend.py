@@ -1,4 +1,4 @@
-"""Every step of a release shows in MLflow what it does and what it spends, and only who spends shows more than 0."""
+"""Every step of a release shows in MLflow what it does and spends; only steps that spend show more than 0."""
 
 from pathlib import Path
 from typing import Any

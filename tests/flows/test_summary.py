@@ -1,4 +1,4 @@
-"""What a release prints at its end says how many records there are of those wanted, and paths that can be copied."""
+"""The summary at a release's end states the number of records out of those requested, and paths that can be copied."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a deployment's refresh reads is said now, and not by the environment that its worker was started with."""
+"""A refresh of a deployment reads the source named now, not the one in its worker's environment."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the watch tells of itself."""
+"""What the watch reports about itself."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whatever is asked in whatever order, what was admitted stays within the cap, and its sum is never too low."""
+"""For any requests in any order, the admitted ones stay within the cap, and their sum is never understated."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Whatever two graphs are, what became of each dependence of either is told, and can be drawn."""
+"""For any two graphs, the comparison states what became of each dependence of either, and can be drawn."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

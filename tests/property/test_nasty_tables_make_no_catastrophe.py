@@ -1,4 +1,4 @@
-"""Whatever a table is like, its release is refused in a sentence, held for a person, or not worse than knowing nothing.
+"""A release of any table is refused in a sentence, held for a person, or no worse than knowing nothing.
 
 Tables are those of tests.nasty_tables; a spec says of them only where they are and at what epsilon they are released.
 """

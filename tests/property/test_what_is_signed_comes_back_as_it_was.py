@@ -1,4 +1,4 @@
-"""Whatever is signed comes back as it was and verifies; whatever else is read is refused, never something else."""
+"""Signed content is read back unchanged and verifies; everything else is refused."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Who started a release is noted as it begins, and is not who goes on with it."""
+"""The person who started a release is noted when it begins, and remains so whoever resumes it."""
 
 import getpass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the tests' browser writes down: whatever a page asks of others, and however it asks."""
+"""What the tests' browser records: every request of a page, in whatever way it is made."""
 
 import http.server
 import threading

@@ -1,4 +1,4 @@
-"""What another version, or other code, has drawn under a key is not drawn again under it: it would be other noise."""
+"""Draws under a key by another version or other code are not repeated under it: the noise would differ."""
 
 from pathlib import Path
 from typing import Any

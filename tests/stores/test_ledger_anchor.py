@@ -1,4 +1,4 @@
-"""A state folder knows its ledger: one that was lost, replaced or taken for another is refused, in words."""
+"""A state folder knows its ledger: one that was lost, replaced or exchanged is refused, with the reason."""
 
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""Who works with a ledger in PostgreSQL can read and append, and neither alter nor remove what stands there."""
+"""The user of a ledger in PostgreSQL can read and append, but can neither alter nor delete entries."""
 
 import argparse
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A file is one process's at a time, whatever way that process ends, and what the file holds stays."""
+"""One process at a time has a file, however the process before it ended, and the content of the file stays."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A seed index is kept as its arrays alone, and comes back as it was."""
+"""A seed index is stored as its arrays alone, and is read back unchanged."""
 
 import io
 from hashlib import sha256

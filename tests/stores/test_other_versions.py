@@ -1,4 +1,4 @@
-"""What another version of the program noted in the vault is not guessed at, and not taken for nothing."""
+"""Notes that another version of the program left in the vault are neither guessed at nor ignored."""
 
 import json
 from pathlib import Path

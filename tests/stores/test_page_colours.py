@@ -1,4 +1,4 @@
-"""Whoever sees little can read the pages: the theme's colours are apart enough, in light and in dark."""
+"""People with low vision can read the pages: the theme's colours contrast enough, in light and in dark."""
 
 import re
 from pathlib import Path

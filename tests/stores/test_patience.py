@@ -1,4 +1,4 @@
-"""Every server is waited for equally long, whoever asks it; what was waited for in vain is asked only briefly."""
+"""All clients wait equally long for a server; a server that did not answer in time is then asked only briefly."""
 
 import os
 import re

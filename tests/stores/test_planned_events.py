@@ -1,4 +1,4 @@
-"""Whoever verifies derives from a spec the events that its release was planned with, and names each that is another."""
+"""The verifier derives the planned events of a release from its spec, and names every event that differs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""What Prefect encrypts secret blocks with is in a file of its owner's, and in no database."""
+"""The key with which Prefect encrypts secret blocks is in a file of its owner, and in no database."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""The ledger's entries in a record: its own are shown, those of others sealed, and all follow from each other."""
+"""The ledger's entries in a record: its own are shown, others are sealed, and all form one chain."""
 
 import json
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What differs between a release and its replay is named: the first step, its things, and why it may be."""
+"""Differences between a release and its replay are named: the first step, what differs in it, and the likely reason."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""MLflow's runs of a release are listed thing by thing: what anybody changed is there, and what nobody did is not."""
+"""MLflow's runs of a release are listed item by item: every alteration is in the list, and nothing else is."""
 
 import math
 import subprocess

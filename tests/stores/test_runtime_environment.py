@@ -1,4 +1,4 @@
-"""What the record says of the code: which commit, and whether what ran is something else."""
+"""The record's description of the code: its commit, and whether the code that ran differs from it."""
 
 import subprocess
 from pathlib import Path

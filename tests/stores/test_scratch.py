@@ -1,4 +1,4 @@
-"""What is done in a scratch folder stays there, and the folder goes when it is over, however it ends."""
+"""Work in a scratch folder stays there, and the folder is deleted at the end, however the work ends."""
 
 import shutil
 from pathlib import Path

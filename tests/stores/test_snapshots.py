@@ -1,4 +1,4 @@
-"""What arrives is recognised by what its cells say, under a key of the dataset's own."""
+"""A snapshot is recognized by the content of its cells, under a key of the dataset."""
 
 import stat
 from collections.abc import Sequence

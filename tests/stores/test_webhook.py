@@ -1,4 +1,4 @@
-"""Whoever is to be told is told, once somebody answers; what cannot be told is said without the address."""
+"""The address to be notified is notified once it answers; a failure is reported without the address."""
 
 import json
 from collections.abc import Iterator

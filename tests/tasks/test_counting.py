@@ -1,4 +1,4 @@
-"""What several count of a part adds up to what one counts of it."""
+"""Counts of shares of a part add up to the counts of the whole part."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""A useful release comes as near to the holdout as real records do, and a useless one is told."""
+"""A useful release comes as near to the holdout as real records do, and a useless one is recognized."""
 
 import numpy as np
 import pytest

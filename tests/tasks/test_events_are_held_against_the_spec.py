@@ -1,4 +1,4 @@
-"""Somebody who has the signing key states other events and brings record, ledger and statement up to date: it is found.
+"""Events altered by a holder of the signing key, with record, ledger and statement brought up to date, are found.
 
 Each field of each event is changed wherever it stands: in the costs, in the steps, in the ledger's entries, whose
 identities, digests and links follow, and in privacy.json. All agrees then, but for what the spec asks for.

@@ -1,4 +1,4 @@
-"""What a command says of titles, of payments and of a state folder is so, and is one sentence."""
+"""Messages about titles, payments and a state folder are true, and are one sentence."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A record in which nobody approved what somebody had to approve, or somebody who might not, does not hold."""
+"""A record without the required approval, or with that of a person who may not approve, does not verify."""
 
 from typing import Any
 

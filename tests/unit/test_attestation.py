@@ -1,4 +1,4 @@
-"""An envelope is what its key signed, byte by byte, or it is refused."""
+"""An envelope is byte for byte what its key signed, or it is refused."""
 
 import hashlib
 import json

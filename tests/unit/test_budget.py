@@ -1,4 +1,4 @@
-"""What charges cost together, worked out by hand."""
+"""The joint cost of charges, worked out by hand."""
 
 import pickle
 from decimal import Decimal, localcontext

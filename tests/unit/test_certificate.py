@@ -1,4 +1,4 @@
-"""Which pairs a certificate is about, what it says, and how it is held against what was measured and paid for."""
+"""Which pairs a certificate covers, what it states, and how it is compared with what was measured and charged."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""What is printed on a terminal is broken between words; what is printed elsewhere keeps its lines."""
+"""Output on a terminal is wrapped between words; other output keeps its lines."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Envelopes are those of everybody: securesystemslib reads ours, and we read its."""
+"""Envelopes follow the standard: securesystemslib reads ours, and we read its."""
 
 import json
 from dataclasses import replace

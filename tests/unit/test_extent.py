@@ -1,4 +1,4 @@
-"""Of positions, a day tries some that are evenly apart; a night tries all."""
+"""By day some positions are tried, evenly spaced; at night all are."""
 
 import pytest
 

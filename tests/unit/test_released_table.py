@@ -1,4 +1,4 @@
-"""A released table is held against its public domain, and nothing that stands in it is quoted."""
+"""A released table is compared with its public domain, and no message quotes its content."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What steps cost together follows from what they cost by themselves, for who states it and for who verifies it."""
+"""The joint cost of steps follows from their separate costs, in the statement and in its verification alike."""
 
 from dataclasses import replace
 from fractions import Fraction

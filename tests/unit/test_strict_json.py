@@ -1,4 +1,4 @@
-"""JSON that two readers could read differently is read by nobody."""
+"""JSON that two readers could read differently is refused."""
 
 import pytest
 

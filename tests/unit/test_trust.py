@@ -1,4 +1,4 @@
-"""Whose signatures count: by the key, and by when it signed."""
+"""Which signatures count: by the key, and by the time of signing."""
 
 import json
 from collections.abc import Callable
