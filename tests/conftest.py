@@ -2,6 +2,7 @@
 
 import csv
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -30,6 +31,7 @@ settings.register_profile(
 settings.load_profile("without a clock")
 
 ROOT = Path(__file__).resolve().parent.parent
+_OF_A_STATE_FOLDER = ("DENIABLE_STATE", "PREFECT_HOME", "MLFLOW_TRACKING_URI", "PREFECT_API_URL")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -65,6 +67,18 @@ def shared() -> Path:
 def _usual_limit_of_fields() -> None:
     """Set Python's default limit on a CSV field before each test: frictionless, which only tests use, removes it."""
     csv.field_size_limit(131_072)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _environment_of_the_state_folder() -> Iterator[None]:
+    """Restore after each file what a command that ran in this process set for its own state folder."""
+    before = {name: os.environ.get(name) for name in _OF_A_STATE_FOLDER}
+    yield
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @pytest.fixture(scope="session", autouse=True)
