@@ -33,7 +33,10 @@ def publish(state: Path, text: str = TEXT, respondents: int = 40) -> Path:
     responses = state.parent / "responses.jsonl"
     responses.write_text("\n".join([*lines, lines[0], "no line"]) + "\n", encoding="utf-8")
     collected = collect_responses(survey, responses)
-    return publish_survey(state, survey, text, collected, estimate_shares(survey, collected, LEVEL), LEVEL)
+    with pytest.MonkeyPatch.context() as patch:
+        # The run is recorded in the state folder of the survey, not in that of the tests.
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        return publish_survey(state, survey, text, collected, estimate_shares(survey, collected, LEVEL), LEVEL)
 
 
 def verified(state: Path, folder: Path) -> ReleaseReport:
