@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.learners.loglinear.candidate_queries import CandidateQueries, CandidateQuery
-from deniable.learners.loglinear.estimation import maximum_entropy
+from deniable.learners.loglinear.estimation import fitting, maximum_entropy
 from deniable.learners.loglinear.estimation.buckets import Bucketed
 from deniable.learners.loglinear.estimation.compiled_mixtures import maximise
 from deniable.learners.loglinear.estimation.empirical_bayes import plain_maximise
@@ -65,6 +66,57 @@ def test_a_fit_groups_and_adds_up_records_one_by_one(records: int, attribute: in
         for r in range(records):
             plain[people[0, r], people[other, r]] += fit.law[group[r]]
         assert found.tobytes() == (plain / records).tobytes()
+
+
+@pytest.mark.parametrize("records", [1, 6, 3000])
+@pytest.mark.parametrize("attribute", [1, 2, 4])
+def test_a_fit_scales_each_distribution_entry_by_entry(records: int, attribute: int) -> None:
+    chance = np.random.default_rng([records, attribute, 1])
+    people = population(records, chance)
+    tables = [those for those in TABLES if max(those) == attribute]
+    share = chance.random(SIZES[attribute]) + 0.1
+    fit = Fit(attribute, tables, shape(), people)
+    fit.run(share, [chance.random([SIZES[i] for i in those]) + 0.01 for those in tables])
+    law = np.tile(share / share.sum(), (len(fit.law), 1))
+    logs = [np.zeros_like(target) for target in fit._targets]
+    scales = [np.ones_like(target) for target in fit._targets]
+    for turn in range(fitting.PASSES * len(tables) + 1):
+        before, now = ((turn + step) % len(tables) for step in (-1, 0))
+        if turn:
+            law *= scales[before][fit._codes[before]]
+        law *= np.asarray([[1 / _from_first_to_last(own)] for own in law])
+        if turn == fitting.PASSES * len(tables):
+            break
+        model = np.zeros_like(logs[now])
+        np.add.at(model, fit._codes[now], fit._weights[:, None] * law)
+        assert (model > 0).any()
+        for cell in np.argwhere(model > 0):
+            at, most = tuple(cell), fitting.LARGEST_FACTOR
+            moved = min(max(_logarithm(fit._targets[now][at] / model[at]) + logs[now][at], -most), most)
+            scales[now][at] = _exponential(moved - logs[now][at])
+            logs[now][at] = moved
+        scales[now][model == 0] = 1
+    assert fit.law.tobytes() == law.tobytes()
+    for factor, own in zip(fit.factors, logs, strict=True):
+        assert factor.weights.tobytes() == own.tobytes()
+
+
+def _from_first_to_last(values: Cells) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+@numba.njit
+def _logarithm(value: float) -> float:
+    """The logarithm of compiled code, whose last digit is not everywhere that of Python's."""
+    return float(np.log(value))
+
+
+@numba.njit
+def _exponential(value: float) -> float:
+    return float(np.exp(value))
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 43])

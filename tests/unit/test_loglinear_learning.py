@@ -10,7 +10,7 @@ from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed, smooth_value_counts
-from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
+from deniable.learners.loglinear.estimation.counting import CountedOnce, Partition, RowCounter
 from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total, posterior_mean
 from deniable.learners.loglinear.estimation.fitting import Shape, raked
 from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total
@@ -52,6 +52,26 @@ def test_chunks_add_up_to_the_counts_of_the_whole() -> None:
         )
         assert np.array_equal(one, expected)
         assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(("most_cells", "passes"), [(4_000_000, 2), (3, 4)])
+def test_tables_are_counted_once_unless_they_are_too_many_to_keep(most_cells: int, passes: int) -> None:
+    codes = DRAW.integers((3, 4), size=(1000, 2)).astype(np.uint16)
+    opened = []
+    rows = RowCounter(lambda: opened.append(1) or [codes])  # type: ignore[func-returns-value]
+    once = CountedOnce(rows, most_cells)
+    finest = Partition(tuple(np.arange(size, dtype=np.uint16) for size in (3, 4)))
+    coarse = Partition((finest.buckets[0], np.asarray([0, 0, 1, 1], np.uint16)))
+    for partition, wanted in (
+        (finest, [(0,), (0, 1)]),
+        (finest, [(0, 1), (0,)]),
+        (coarse, [(0, 1)]),
+        (coarse, [(0, 1)]),
+    ):
+        again = RowCounter(lambda: [codes]).tables(partition, wanted)
+        for counted, expected in zip(once.tables(partition, wanted), again, strict=True):
+            assert np.array_equal(counted, expected)
+    assert len(opened) == passes
 
 
 @pytest.mark.parametrize(

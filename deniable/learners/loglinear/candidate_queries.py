@@ -71,6 +71,11 @@ class CandidateQueries:
         return Partition(tuple(own.of_value for own in self.buckets))
 
     @cached_property
+    def finest(self) -> Partition:
+        """The partition with one bucket per value."""
+        return Partition.finest(self.domain)
+
+    @cached_property
     def most_triples(self) -> int:
         """Largest number of chosen triples."""
         return round(_TRIPLES_PER_ATTRIBUTE * sum(size > 1 for size in self.domain.cardinalities))
@@ -138,7 +143,7 @@ class CandidateQueries:
         if finer:
             # All of these pairs are counted by values in one more pass; counts are then summed to the guides' buckets.
             pairs = list(dict.fromkeys(question.attributes for question in finer))
-            by_pair = dict(zip(pairs, counter.tables(Partition.finest(self.domain), pairs), strict=True))
+            by_pair = dict(zip(pairs, counter.tables(self.finest, pairs), strict=True))
             for question in finer:
                 axis = question.attributes.index(question.guide)
                 found[question] = self.buckets[question.guide].added_up_along(by_pair[question.attributes], axis)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deniable.foundation.tables import Counts
 from deniable.learners.loglinear.candidate_queries import CandidateQueries, CandidateQuery, score
 from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed
-from deniable.learners.loglinear.estimation.counting import A_PAIR, Counter, Partition
+from deniable.learners.loglinear.estimation.counting import A_PAIR, CountedOnce, Counter, Partition
 from deniable.learners.loglinear.estimation.fitting import Shape
 from deniable.learners.loglinear.estimation.maximum_entropy import (
     Evidence,
@@ -190,6 +190,7 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: W
         doors: the private queries, the only path from counts to results.
         words: words from which the populations are simulated, independent of the data.
     """
+    counter = CountedOnce(counter)
     m = len(plan.layout.counted)
     ones = _count_ones(plan, counter, doors)
     total = estimate_total(list(ones.values())) if ones else 1.0

@@ -11,4 +11,7 @@ Attributes = tuple[int, ...]
 
 def strides_of(shape: Sequence[int]) -> NDArray[np.int64]:
     """Stride of each axis in a flat table; the last axis varies fastest."""
-    return np.concatenate([np.cumprod(np.asarray(shape[:0:-1], np.int64))[::-1], [1]]).astype(np.int64)
+    strides = [1]
+    for size in shape[:0:-1]:
+        strides.append(strides[-1] * int(size))
+    return np.asarray(strides[::-1], np.int64)

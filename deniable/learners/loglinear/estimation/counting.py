@@ -23,6 +23,8 @@ from deniable.models.loglinear.flat_tables import Attributes, strides_of
 A_PAIR = 2
 _AT_A_TIME = 4096
 """Number of rows counted per batch."""
+_MOST_KEPT = 4_000_000
+"""Largest number of cells of all tables kept, 32 MB."""
 _SMALL = 1024
 """Largest number of cells of a table that is counted in two copies."""
 
@@ -167,6 +169,29 @@ class RowCounter:
             if not _add(np.ascontiguousarray(codes, np.uint16), tables, counts):
                 raise IndexError("codes of values must be below the number of their attribute's values, got others.")
         return [counts[a:b].reshape(shape) for a, b, shape in zip(starts, starts[1:], shapes, strict=False)]
+
+
+class CountedOnce:
+    """A counter that keeps what another has counted, so that most tables are counted once in several rounds.
+
+    Args:
+        counter: the other one.
+        most_cells: largest number of cells kept, in tables over all partitions; further tables are counted each time.
+    """
+
+    def __init__(self, counter: Counter, most_cells: int = _MOST_KEPT) -> None:
+        self._counter, self._left = counter, most_cells
+        self._kept: dict[tuple[Partition, Attributes], Counts] = {}
+
+    def tables(self, partition: Partition, wanted: Sequence[Attributes]) -> list[Counts]:
+        """Count several tables; see `Counter`. No rows are read if all are kept for this object `partition`."""
+        unknown = [those for those in dict.fromkeys(wanted) if (partition, those) not in self._kept]
+        counted = dict(zip(unknown, self._counter.tables(partition, unknown), strict=True)) if unknown else {}
+        for those, table in counted.items():
+            if table.size <= self._left:
+                self._left -= table.size
+                self._kept[partition, those] = table
+        return [counted[those] if those in counted else self._kept[partition, those] for those in wanted]
 
 
 class SmallTables:

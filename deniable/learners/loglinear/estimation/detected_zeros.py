@@ -48,15 +48,21 @@ def _rest_of_rows(noisy: Cells, independent: Cells, deviation: float) -> NDArray
     """The empty cells of rows whose records are all in one or two other cells."""
     empty = np.zeros(noisy.shape, np.bool_)
     size = noisy.shape[1]
-    for row, order in enumerate(np.argsort(-noisy, axis=1, kind="stable")):
-        for cells in range(1, min(_LARGEST_CELLS, size - 1) + 1):
-            rest = order[cells:]
-            # The row sum is known, so the rest of the row has the noise of the smaller group of cells.
-            noise = deviation * sqrt(min(cells, size - cells))
-            if _is_zero(noisy[row, rest].sum(), independent[row, rest].sum(), noise):
-                empty[row, rest] = True
-                break
+    order = np.argsort(-noisy, axis=1, kind="stable")
+    found, expected = (np.take_along_axis(table, order, axis=1) for table in (noisy, independent))
+    for cells in range(min(_LARGEST_CELLS, size - 1), 0, -1):
+        # The row sum is known, so the rest of the row has the noise of the smaller group of cells.
+        noise = deviation * sqrt(min(cells, size - cells))
+        rests = zip(_rests(found, cells), _rests(expected, cells), strict=True)
+        for row in [row for row, (own, independently) in enumerate(rests) if _is_zero(own, independently, noise)]:
+            empty[row, order[row, cells:]] = True
     return empty
+
+
+def _rests(table: Cells, cells: int) -> list[float]:
+    """Sums of a table's rows without their first cells."""
+    sums: list[float] = np.ascontiguousarray(table[:, cells:]).sum(axis=1).tolist()
+    return sums
 
 
 def _is_zero(noisy: float, independent: float, noise: float) -> bool:

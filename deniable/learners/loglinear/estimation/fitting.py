@@ -16,6 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.learners.loglinear.estimation.rows import LANES, add_row, multiply_and_add, padded, scale_four
 from deniable.learners.loglinear.estimation.structural_zeros import StructuralZeros
 from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
@@ -27,8 +28,6 @@ LARGEST_FACTOR = 6.0
 """Factors stay between e^-6 and e^6: under a functional dependency, those of unseen configurations would diverge."""
 FLOOR = 5e-4
 """Smallest share of its margin that a cell of a target has."""
-LANES = 4
-"""Number of row entries added per operation."""
 _RAKING = 20
 _TINY = 1e-12
 
@@ -141,9 +140,9 @@ class Fit:
         )
         self._permitted = shape.zeros.given(attribute, partners, population[partners][:, first]) if partners else None
         self._codes = np.zeros((len(tables), len(first)), np.int64)
-        for j, (those, by) in enumerate(zip(self._parents, strides, strict=True)):
-            for parent, stride in zip(those, by, strict=True):
-                self._codes[j] += stride * population[parent, first]
+        for codes, those, by in zip(self._codes, self._parents, strides, strict=True):
+            if those:
+                _configure(population, first, np.asarray(those, np.int64), by, codes)
         self._weights = np.bincount(self.group, minlength=len(first)) / self._records
         self.law = np.empty((0, 0))
         self.factors: tuple[Factor, ...] = ()
@@ -174,7 +173,7 @@ class Fit:
         """
         sizes = self._shape.sizes
         shapes = [(*(() if first is None else (sizes[first],)), sizes[other], self._size) for other in others]
-        wide = -(-self._size // LANES) * LANES
+        wide = padded(self._size)
         law = self.law
         if wide > self._size:
             law = np.zeros((len(self.law), wide))
@@ -321,7 +320,17 @@ def _refine(group, groups, population, parents, strides, cells, first):
 
 
 @numba.njit(nogil=True, cache=True)
-def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # noqa: C901, PLR0912 - one kernel
+def _configure(population, first, parents, strides, codes):
+    """Set the parent configuration of each group, which is that of its first record, in a table."""
+    for g in range(len(first)):
+        code = 0
+        for p in range(len(parents)):
+            code += strides[p] * population[parents[p], first[g]]
+        codes[g] = code
+
+
+@numba.njit(nogil=True, cache=True)
+def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # noqa: C901 - one kernel
     """Scale the distributions by each table in turn towards the targets, accumulating the scales' logarithms.
 
     Args:
@@ -336,42 +345,50 @@ def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # no
     """
     tables, groups = codes.shape
     size = law.shape[1]
-    model = np.zeros(len(targets))
-    scale = np.ones(len(targets))
+    width = padded(size)
+    own = np.zeros(padded(groups) * width)
+    rows = np.zeros((tables, padded(groups)), np.int64)
+    for g in range(groups):
+        for x in range(size):
+            own[g * width + x] = law[g, x]
+        for t in range(tables):
+            rows[t, g] = (offsets[t] // size + codes[t, g]) * width
+    model = np.zeros(len(targets) // size * width)
+    scale = np.ones(len(model))
+    total = np.empty(LANES)
     for turn in range(passes * tables + 1):
-        now = turn % tables
-        before = (turn - 1) % tables
+        # Nothing is scaled at first: all scales are 1.
+        before, now = rows[(turn - 1) % tables], rows[turn % tables]
         last = turn == passes * tables
+        begin, end = offsets[turn % tables] // size, offsets[turn % tables + 1] // size
         if not last:
-            for i in range(offsets[now], offsets[now + 1]):
-                model[i] = 0.0
-        for g in range(groups):
-            total = 0.0
-            if turn > 0:
-                row = offsets[before] + codes[before, g] * size
-                for x in range(size):
-                    law[g, x] *= scale[row + x]
-                    total += law[g, x]
-            else:
-                for x in range(size):
-                    total += law[g, x]
-            part = 1.0 / total
-            if last:
-                for x in range(size):
-                    law[g, x] *= part
-            else:
-                row = offsets[now] + codes[now, g] * size
-                for x in range(size):
-                    law[g, x] *= part
-                    model[row + x] += weights[g] * law[g, x]
+            model[begin * width : end * width] = 0.0
+        for block in range(0, groups, LANES):
+            scale_four(own, block * width, width, scale, before, block, total)
+            for g in range(block, min(block + LANES, groups)):
+                part = 1.0 / total[g - block]
+                if last:
+                    for x in range(size):
+                        law[g, x] = own[g * width + x] * part
+                else:
+                    multiply_and_add(own, g * width, width, part, weights[g], model, now[g])
         if not last:
-            for i in range(offsets[now], offsets[now + 1]):
-                moved = factors[i]
-                if model[i] > 0.0:
-                    moved = np.log(targets[i] / model[i]) + factors[i]
-                    moved = min(max(moved, -largest), largest)
-                scale[i] = np.exp(moved - factors[i])
-                factors[i] = moved
+            _set_scales(begin, end, size, targets, model, factors, scale, largest)
+
+
+@numba.njit(nogil=True, cache=True)
+def _set_scales(begin, end, size, targets, model, factors, scale, largest):
+    """Set the scales of a table's rows to target over model, and add their logarithms, within the bound, to factors."""
+    width = padded(size)
+    for row in range(begin, end):
+        for x in range(size):
+            i, k = row * size + x, row * width + x
+            moved = factors[i]
+            if model[k] > 0.0:
+                moved = np.log(targets[i] / model[k]) + factors[i]
+                moved = min(max(moved, -largest), largest)
+            scale[k] = np.exp(moved - factors[i])
+            factors[i] = moved
 
 
 @numba.njit(nogil=True, cache=True)
@@ -399,23 +416,11 @@ def _expect_all(population, first, others, sizes, begin, group, law, expected, w
     """
     for some in range(0, len(others), 16):
         for r in range(len(group)):
-            own = np.uint64(group[r] * wide)
             for j in range(some, min(some + 16, len(others))):
                 row = begin[j] + population[others[j], r]
                 if first >= 0:
                     row += population[first, r] * sizes[j]
-                at = np.uint64(row * wide)
-                # Four at once: the compiler cannot know that the two arrays are distinct.
-                for x in range(0, wide, 4):
-                    i, k = at + np.uint64(x), own + np.uint64(x)
-                    a = expected[i] + law[k]
-                    b = expected[i + np.uint64(1)] + law[k + np.uint64(1)]
-                    c = expected[i + np.uint64(2)] + law[k + np.uint64(2)]
-                    d = expected[i + np.uint64(3)] + law[k + np.uint64(3)]
-                    expected[i] = a
-                    expected[i + np.uint64(1)] = b
-                    expected[i + np.uint64(2)] = c
-                    expected[i + np.uint64(3)] = d
+                add_row(law, group[r] * wide, wide, expected, row * wide)
 
 
 @numba.njit(nogil=True, cache=True)
