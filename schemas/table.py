@@ -104,7 +104,8 @@ def table(
             `UNREADABLE` unreadable; if a recode loses an unreadable value, the whole row becomes unreadable.
         rules: rules that every record satisfies, made by the functions of `schemas.rules`; rows that violate one are
             invalid.
-        totals: public totals of the whole table, made by `public_total` and `public_counts` of `schemas.rules`.
+        totals: public totals of the whole table, made by `public_total` and `public_counts` of `schemas.rules`. With
+            `person` they count people, so a column with public counts must be the same in all records of a person.
         open_columns: columns of the source that are not described yet, made by `open_values` and `open_range`. A
             release does not read them; `python -m flows schema discover` proposes their values and ranges.
 

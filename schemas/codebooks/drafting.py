@@ -108,7 +108,9 @@ def _unknown(wanted: Iterable[str], known: Collection[str]) -> Iterator[str]:
             yield f"the codebook must describe {one_line(name)}, and does not; {hint}"
 
 
-def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", person: str | None = None) -> str:
+def schema_text(
+    draft: Draft, *, sources: Sequence[str], description: str = "", person: str | None = None, most_records: int = 1
+) -> str:
     """The text of a schema.
 
     Args:
@@ -116,6 +118,7 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         sources: names of the codebook's files.
         description: description of the table.
         person: name of the identifier of a person, if people may have several records.
+        most_records: the most records of one person that a release uses.
     """
     drafted_from = " and ".join(one_line(source).replace('"', "'").replace("\\", "/") for source in sources)
     lines = [
@@ -138,6 +141,7 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         lines.append(f"    description={_literal(description)},")
     if person is not None:
         lines.append(f"    person={_literal(person)},")
+        lines += [f"    most_records={most_records},"] * (most_records > 1)
     lines += open_lines(draft.open_columns)
     lines.append(")")
     if draft.left_out:

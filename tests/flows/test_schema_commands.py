@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from deniable.foundation.domain import Person
 from deniable.foundation.errors import InvalidInput
 from flows.cli.tables.questions import Questions
 from flows.cli.tables.schema import fit_lines, fits
@@ -191,6 +192,16 @@ def test_questions_lead_to_a_schema_a_spec_and_a_plan(folder: Path) -> None:
     assert (spec.folder / "../people.csv").resolve() == folder / "people.csv"
 
 
+def test_a_person_with_several_records_is_asked_for(folder: Path) -> None:
+    answers = "".join(f"{each}\n" for each in [*ANSWERS[:4], "yes", "", "3", *ANSWERS[5:]])
+    done = run("new", "--state", folder / "state", home=folder, answers=answers)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "counts are of records, and the noise is as many times as large" in done.stdout
+    assert "one person (all records with the same id); at most 3 records of" in done.stdout
+    person = domain_of(load_spec(folder / "made" / "people.yaml").schema).person
+    assert person == Person("id", 3)
+
+
 def test_columns_can_be_described_in_answers(folder: Path) -> None:
     answers = [
         "town",
@@ -233,6 +244,8 @@ def test_columns_can_be_described_in_answers(folder: Path) -> None:
             "yes | no: x must have each value once, got '1' twice",
         ),
         ([*ANSWERS[:6], "much"], "epsilon must be a number above 0"),
+        ([*ANSWERS[:4], "yes", "id", "0"], "the number of records must be a whole number from 1 to 100, got '0'."),
+        ([*ANSWERS[:4], "yes", "id", "two"], "the number of records must be a whole number from 1 to 100, got 'two'."),
     ],
 )
 def test_answers_that_do_not_fit_end_the_command_and_leave_nothing(

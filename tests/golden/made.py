@@ -31,11 +31,13 @@ from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.workspace import Workspace
 from tests.mechanisms.table import CERTIFIED, CHARGED, LEARNERS, SAMPLERS
 from tests.small_release import QUICK, made_up_people, write_small_release
+from tests.tasks.test_several_records_of_each_person import several_records
 from tests.whole_release import drawn_release
 
 NOTED = Path(__file__).with_name("digests.json")
 KEY = bytes(range(32))
 REFRESH = "refresh"
+OF_PEOPLE, MOST = "loglinear, of each person at most 3 records", 3
 _FILES = (
     "synthetic.csv",
     "model.json",
@@ -77,7 +79,8 @@ def cases() -> dict[str, dict[str, Any]]:
             asked = {**drawn, **row.asked} if row.charges_draws else {**row.asked, **drawn}
             for number, noise in enumerate(row.noises or ("",)):
                 found[f"{learner} {guarantee} {noise}".strip()] = {**asked, **row.with_noise(number)}
-    return {**found, **{f"{learner} certified": asked for learner, asked in CERTIFIED.items()}}
+    found |= {f"{learner} certified": asked for learner, asked in CERTIFIED.items()}
+    return {**found, OF_PEOPLE: several_records(MOST)}
 
 
 def cases_of_rows() -> dict[str, str]:

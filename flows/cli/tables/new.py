@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deniable.foundation.domain import MOST_RECORDS_OF_A_PERSON
 from deniable.foundation.errors import InvalidInput
 from flows.cli.subcommands import Subcommands
 from flows.cli.tables.questions import Questions
@@ -75,6 +76,7 @@ def begin_release(state: Path) -> Path | None:
     source = ask.ask("Where the table is: a .csv, .csv.gz or .parquet file", other, default=f"{name}.csv")
     folder = Path(ask.text("Folder for the schema and the spec", default="."))
     draft, person = _draft(ask, *book)
+    most_records = _most_records(ask) if person is not None else 1
     title = ask.text("Title, for readers of the release", default=name.replace("_", " ").replace("-", " ").capitalize())
     epsilon = ask.ask("Epsilon, the whole privacy cost of a release", read_epsilon, default="1")
     replaces = any((folder / f"{name}{suffix}").exists() for suffix in (".py", ".yaml")) and ask.yes(
@@ -89,6 +91,7 @@ def begin_release(state: Path) -> Path | None:
         epsilon=epsilon,
         title=title,
         person=person,
+        most_records=most_records,
         replace=replaces,
     )
     ask.say("", f"Written: {schema}, {spec}. Nothing of the table was read.")
@@ -204,6 +207,23 @@ def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draf
         return answer
 
     return draft, ask.ask("Which identifier names the person?", read, default=draft.person or identifiers[0])
+
+
+def _most_records(ask: Questions) -> int:
+    """Return the most records of one person that a release uses."""
+
+    def read(answer: str) -> int:
+        if not (answer.isascii() and answer.isdigit() and 1 <= int(answer) <= MOST_RECORDS_OF_A_PERSON):
+            raise InvalidInput(
+                f"the number of records must be a whole number from 1 to {MOST_RECORDS_OF_A_PERSON}, got {answer!r}."
+            )
+        return int(answer)
+
+    ask.say(
+        "With one record of each person, chosen at random, counts are of people. With more, counts are of records, and "
+        "the noise is as many times as large."
+    )
+    return ask.ask("At most how many records of one person are used?", read, default="1")
 
 
 def _completed(ask: Questions, variable: Variable, lack: "LeftOut") -> Variable:

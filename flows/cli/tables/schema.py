@@ -225,6 +225,7 @@ def write_draft(
     epsilon: str,
     title: str = "",
     person: str | None = None,
+    most_records: int = 1,
     replace: bool = False,
     quoting: bool = True,
 ) -> tuple[Path, Path]:
@@ -239,6 +240,7 @@ def write_draft(
         epsilon: what the release may cost.
         title: what it is.
         person: name of the identifier of a person, if people may have several records.
+        most_records: the most records of one person that a release uses.
         replace: whether existing files may be replaced.
         quoting: whether messages may quote the codebook.
 
@@ -266,7 +268,7 @@ def write_draft(
             f"--replace."
         )
     texts = (
-        schema_text(draft, sources=sources, description=title, person=person),
+        schema_text(draft, sources=sources, description=title, person=person, most_records=most_records),
         spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title),
     )
     before = [path.read_bytes() if path.exists() else None for path in files]
