@@ -4,12 +4,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
 from infra.servers.local_servers import Server
-from tests.warm import run_module
+from tests.extent import is_night
+from tests.warm import Started, run_module
 
 _READ_AT_THE_START = ("PYTHON", "LD_", "NUMBA_", "OMP_", "NPY_", "MALLOC_")
 
@@ -54,6 +57,24 @@ def run(
     )
 
 
+def start(
+    *arguments: str | Path, home: Path, piped: str = "stderr", **variables: str
+) -> "subprocess.Popen[str] | Started":
+    """Start a command without waiting for its end: by day in a forked process, at night as its users do.
+
+    Args:
+        arguments: arguments of the command.
+        home: the user's home; also the folder in which it is run.
+        piped: the stream that the test reads, `stdout` or `stderr`.
+        variables: environment variables in addition to the usual ones.
+    """
+    env = {**environment(home), **variables}
+    if is_night():
+        how: dict[str, Any] = {piped: subprocess.PIPE}
+        return subprocess.Popen(command(*arguments), env=env, cwd=home, text=True, start_new_session=True, **how)
+    return Started("flows", list(map(str, arguments)), env=env, cwd=home, piped=piped)
+
+
 def variables_of(server: Server) -> dict[str, str]:
     """Return the variables with which commands use an existing Prefect server."""
     return {"DENIABLE_PREFECT_API_URL": f"{server.address}/api", "PREFECT_API_AUTH_STRING": server.credentials}
@@ -75,17 +96,13 @@ def left_of_a_release(state: Path) -> list[str]:
 
 
 def servers_of(state: Path) -> list[int]:
-    """Return the processes that serve Prefect's API on a state folder, whoever started them."""
-    return [
-        int(process.name)
-        for process in Path("/proc").iterdir()
-        if process.name.isdigit() and f"DENIABLE_STATE={state}" in _read(process / "environ")
-        if "infra.servers.prefect_server" in _read(process / "cmdline")
-    ]
+    """Return the processes that serve Prefect's API on a state folder, whoever started them: they hold its database."""
+    database, every = state / "prefect" / "prefect.db", Path("/proc").iterdir()
+    return [int(each.name) for each in every if each.name.isdigit() and database in _open(each)]
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode(errors="replace")
-    except OSError:
-        return ""
+def _open(process: Path) -> list[Path]:
+    """Return the files that a process holds open; none if it has ended."""
+    with suppress(OSError):
+        return [each.readlink() for each in (process / "fd").iterdir()]
+    return []

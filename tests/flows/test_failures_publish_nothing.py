@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from mlflow import MlflowClient
@@ -19,9 +20,12 @@ from flows.release import release
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.exact_counts import RefusedByCounts
 from tasks.running.progress import watching
-from tests.flows.command import command, environment, left_of_a_release, run, servers_of
+from tests.flows.command import left_of_a_release, run, servers_of, start
 from tests.small_release import made_up_people, write_small_release
 from tests.warm.servers import bring_databases
+
+if TYPE_CHECKING:
+    from tests.warm import Started
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
@@ -225,21 +229,14 @@ def test_a_failure_of_the_command_is_one_sentence_and_status_one(tmp_path: Path)
     assert servers_of(state) == []
 
 
-def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str]", Path]:
+def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str] | Started", Path]:
     """A release that is in the middle of its candidates and would be for minutes."""
     state = folder / "state"
     spec = write_small_release(
         folder / "spec", synthesis={"guarantee": "seedless", "records": 10**10, "chunk_candidates": 2**16}
     )
     bring_databases(state)
-    process = subprocess.Popen(
-        command("release", spec, "--state", state),
-        env=environment(folder / "home"),
-        cwd=folder / "home",
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = start("release", spec, "--state", state, home=folder / "home")
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("learn parameters"):
@@ -253,6 +250,7 @@ def test_an_interrupted_release_stops_and_keeps_only_what_is_paid_for(number: si
     assert servers_of(state) != []
     process.send_signal(number)
     _, complaint = process.communicate(timeout=120)
+    assert complaint is not None
     assert process.returncode == 130
     said, hint = complaint.splitlines()[-2:]
     assert said == "interrupted, nothing published."

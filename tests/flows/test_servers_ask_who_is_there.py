@@ -33,7 +33,7 @@ from infra.servers.local_servers import (
 )
 from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from tests.browser import browser
-from tests.flows.command import command, environment, run, servers_of
+from tests.flows.command import environment, run, servers_of, start
 from tests.looking import look_at_prefect
 from tests.small_release import write_small_release
 from tests.unpacked import files_with, forms_of_secret
@@ -293,13 +293,7 @@ def test_a_command_s_own_server_asks_for_the_password_while_it_runs(tmp_path: Pa
     spec = write_small_release(tmp_path / "spec", key={"custodian": "prefect_secret"})
     (tmp_path / "home").mkdir()
     bring_databases(tmp_path / "state")
-    release = subprocess.Popen(
-        command("release", spec, "--state", tmp_path / "state"),
-        env=environment(tmp_path / "home"),
-        cwd=tmp_path / "home",
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    release = start("release", spec, "--state", tmp_path / "state", home=tmp_path / "home")
     assert release.stderr is not None
     for line in release.stderr:
         if line.startswith("learn structure"):
@@ -314,9 +308,7 @@ def test_a_command_s_own_server_asks_for_the_password_while_it_runs(tmp_path: Pa
     assert release.stderr.read()
     assert release.wait() == 0
     [published] = (tmp_path / "state" / "releases").iterdir()
-    # As the release was: a forked command grows fewer trees by day.
-    started = {"home": tmp_path / "home", "wrapper": ["env"]}
-    replayed = run("replay", published.name, "--state", tmp_path / "state", **started)
+    replayed = run("replay", published.name, "--state", tmp_path / "state", home=tmp_path / "home")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 
@@ -395,12 +387,8 @@ def test_a_process_that_is_told_of_a_server_starts_none_and_prefect_never_does_b
 
 def test_make_ui_says_how_to_enter(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
-    shown = subprocess.Popen(
-        command("ui", "--mlflow-port", "0", "--prefect-port", "0", "--state", tmp_path / "state"),
-        env={**environment(tmp_path / "home"), "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    asked = ("ui", "--mlflow-port", "0", "--prefect-port", "0", "--state", tmp_path / "state")
+    shown = start(*asked, home=tmp_path / "home", piped="stdout", PYTHONUNBUFFERED="1")
     assert shown.stdout is not None
     said = ""
     for line in shown.stdout:

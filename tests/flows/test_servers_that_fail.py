@@ -1,9 +1,8 @@
 """Whatever becomes of Prefect's or MLflow's server, there is one sentence that says what to do, and nothing is lost."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from mlflow.exceptions import MlflowException
@@ -12,9 +11,12 @@ from requests import PreparedRequest, Response, Session
 from infra.servers.local_servers import Server, free_port, start_mlflow, start_prefect
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.tracking.client import RecordFailed, recording
-from tests.flows.command import command, environment, run, variables_of
+from tests.flows.command import run, start, variables_of
 from tests.small_release import write_small_release
 from tests.warm.servers import bring_databases
+
+if TYPE_CHECKING:
+    import subprocess
 
 # How often Prefect's and MLflow's clients ask again: seconds, where users wait for two minutes.
 IMPATIENT = {
@@ -61,13 +63,7 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     assert "must accept its password, got a refusal; correct PREFECT_API_AUTH_STRING" in refused.stderr
     assert served.run("prefect", "flow-run", "ls").returncode == 0
 
-    process = subprocess.Popen(
-        command("release", spec, "--state", served.state),
-        env={**environment(served.home), **served.told},
-        cwd=served.home,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start("release", spec, "--state", served.state, home=served.home, **served.told)
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("learn structure"):

@@ -234,6 +234,7 @@ def servers(agency: Agency) -> dict[str, str]:
     return {path.name: path.read_text() for path in (agency.state / "stack" / "run").glob("*.json")}
 
 
+@pytest.mark.nightly
 def test_every_page_of_it_asks_nobody_else(agency: Agency, released: dict[str, Any], tmp_path: Path) -> None:
     held, release = agency.begun("release/any", spec="asking"), release_of(released)
     agency.command("compare", release, release)

@@ -7,6 +7,7 @@ can be killed. Commands in tests about processes, servers or imports are run by 
 
 import atexit
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,76 @@ def run_for(process: int, module: str, arguments: Sequence[str], *, env: Mapping
     """
     given, out, err = (Path("/proc", str(process), "fd", str(number)) for number in (0, 1, 2))
     return _status(module, arguments, env, cwd, out, err, answers=given)
+
+
+class Started:
+    """A command in a forked process that is not waited for, with the part of `subprocess.Popen`'s interface in use.
+
+    Args:
+        module: what is run, as `python -m module`.
+        arguments: of the command.
+        env: its environment.
+        cwd: the folder in which it is run.
+        piped: the stream to read, `stdout` or `stderr`; nobody reads the other.
+
+    Attributes:
+        pid: the process.
+        stdout: its standard output, if it is read.
+        stderr: its standard error, likewise.
+    """
+
+    def __init__(
+        self, module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, piped: str = "stderr"
+    ) -> None:
+        with tempfile.TemporaryDirectory(prefix="deniable-warm-") as name:
+            os.mkfifo(pipe := Path(name, "pipe"))
+            places = {"stdout": Path(os.devnull), "stderr": Path(os.devnull), piped: pipe}
+            given = (
+                *(module, list(arguments), dict(env), cwd, _umask(), Path(os.devnull)),
+                *(places["stdout"], places["stderr"]),
+            )
+            self._process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once()})
+            self._process.start()
+            # Waits until the process has opened it too.
+            read = pipe.open(encoding="utf-8")
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+        self.stdout, self.stderr = (read if name == piped else None for name in ("stdout", "stderr"))
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit status, negative for a signal; None while it is running."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """Return its exit status; None while it is running."""
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it ends, and return its exit status."""
+        self._process.join(timeout)
+        if (status := self.returncode) is None:
+            raise subprocess.TimeoutExpired("a forked command", timeout or 0)
+        return status
+
+    def communicate(self, timeout: float | None = None) -> tuple[str | None, str | None]:
+        """Read what is left of its output, and wait until it ends."""
+        said = tuple(stream.read() if stream is not None else None for stream in (self.stdout, self.stderr))
+        self.wait(timeout)
+        return said[0], said[1]
 
 
 def _status(
