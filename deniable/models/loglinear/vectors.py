@@ -67,28 +67,30 @@ def _write(builder, start, place, vector):
     builder.store(vector, builder.bitcast(builder.gep(start, [place]), _VECTOR.as_pointer()), align=_BYTES)
 
 
-def _shuffled(builder, first, second, lanes):
+def shuffled(builder, first, second, lanes):
+    """A vector of some lanes of two others, whose lanes are numbered one after the other."""
     return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(_INT, len(lanes)), lanes))
 
 
 def _splat(builder, number):
     one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(_INT, 0))
-    return _shuffled(builder, one, one, [0] * LANES)
+    return shuffled(builder, one, one, [0] * LANES)
 
 
 def _larger(builder, own, other):
     return builder.select(builder.icmp_signed(">", own, other), own, other)
 
 
-def _transposed(builder, rows):
-    """Rows of a square as columns: blocks of 1, 2 and 4 are exchanged across the diagonal, half of the rows each."""
-    for width in (1, 2, 4):
+def transposed(builder, rows):
+    """Rows of a square as columns: blocks of 1, 2, 4 ... are exchanged across the diagonal, half of the rows each."""
+    size = len(rows)
+    for width in (1 << level for level in range(size.bit_length() - 1)):
         exchanged = list(rows)
-        for i in (i for i in range(LANES) if not i & width):
+        for i in (i for i in range(size) if not i & width):
             own, other = rows[i], rows[i + width]
-            first = [lane - width + LANES if lane & width else lane for lane in range(LANES)]
-            second = [lane + LANES if lane & width else lane + width for lane in range(LANES)]
-            exchanged[i], exchanged[i + width] = (_shuffled(builder, own, other, lanes) for lanes in (first, second))
+            first = [lane - width + size if lane & width else lane for lane in range(size)]
+            second = [lane + size if lane & width else lane + width for lane in range(size)]
+            exchanged[i], exchanged[i + width] = (shuffled(builder, own, other, lanes) for lanes in (first, second))
         rows = exchanged
     return rows
 
@@ -110,8 +112,8 @@ def _rows_added(lanes):
                     begin = builder.load(builder.gep(begins, [builder.add(first, ir.Constant(_LONG, r))]))
                     own = _read(builder, tables, builder.zext(begin, _LONG), lanes)
                     builder.store(builder.add(builder.load(row), own), row)
-            rows = [_shuffled(builder, row, row, [*range(lanes)] * (LANES // lanes)) for row in map(builder.load, sums)]
-            columns = _transposed(builder, rows)[:lanes]
+            rows = [shuffled(builder, row, row, [*range(lanes)] * (LANES // lanes)) for row in map(builder.load, sums)]
+            columns = transposed(builder, rows)[:lanes]
             best = columns[0]
             for i, column in enumerate(columns):
                 best = _larger(builder, best, column)

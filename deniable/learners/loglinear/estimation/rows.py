@@ -14,6 +14,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from deniable.models.loglinear.vectors import shuffled, transposed
+
 LANES = 4
 """Number of entries in a vector."""
 _BYTES = 8
@@ -50,26 +52,9 @@ def _write(builder, start, place, vector):
     builder.store(vector, _pointer(builder, start, place), align=_BYTES)
 
 
-def _shuffled(builder, first, second, lanes):
-    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(_INT, LANES), lanes))
-
-
 def _splat(builder, number):
     one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(_INT, 0))
-    return _shuffled(builder, one, one, [0] * LANES)
-
-
-def _transposed(builder, rows):
-    """Columns of a square: blocks of 1 and 2 are exchanged across the diagonal."""
-    for width in (1, 2):
-        exchanged = list(rows)
-        for i in (i for i in range(LANES) if not i & width):
-            own, other = rows[i], rows[i + width]
-            first = [lane - width + LANES if lane & width else lane for lane in range(LANES)]
-            second = [lane + LANES if lane & width else lane + width for lane in range(LANES)]
-            exchanged[i], exchanged[i + width] = (_shuffled(builder, own, other, lanes) for lanes in (first, second))
-        rows = exchanged
-    return rows
+    return shuffled(builder, one, one, [0] * LANES)
 
 
 def _along(builder, width):
@@ -110,7 +95,7 @@ def scale_four(typing_context, table, begin, width, scales, places, number, sums
                 product = builder.fmul(_read(builder, table, place), _read(builder, scales, builder.add(scale, x)))
                 _write(builder, table, place, product)
                 products.append(product)
-            for column in _transposed(builder, products):
+            for column in transposed(builder, products):
                 builder.store(builder.fadd(builder.load(added), column), added)
         _write(builder, sums, lanes[0], builder.load(added))
         return context.get_dummy_value()
