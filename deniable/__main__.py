@@ -35,6 +35,13 @@ class _Unreadable(Exception):
     """A named file or folder cannot be read."""
 
 
+def _of_unreadable(folder: str, error: OSError) -> str:
+    """The sentence about a release folder, or a file in it, that cannot be read."""
+    elsewhere = error.filename is not None and os.fspath(error.filename) != folder
+    reason = f"{error.strerror or error}{f', {error.filename}' if elsewhere else ''}"
+    return f"a release must be a readable folder, got {folder} ({reason}); name another."
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
@@ -74,7 +81,7 @@ def _verify_release(asked: argparse.Namespace) -> int:
         else:
             report = verify_release(folder, trust, ledger)
     except OSError as error:
-        raise _Unreadable(f"a release must be a readable folder, got {asked.release}: {error}; name another.") from None
+        raise _Unreadable(_of_unreadable(asked.release, error)) from None
     return _say(report.lines, holds=report.holds)
 
 
@@ -146,7 +153,7 @@ def _infer(asked: argparse.Namespace) -> int:
     except DeniableError as error:
         raise _Unreadable(printable(str(error))) from None
     except OSError as error:
-        raise _Unreadable(f"a release must be a readable folder, got {asked.release}: {error}; name another.") from None
+        raise _Unreadable(_of_unreadable(asked.release, error)) from None
     if asked.csv is not None:
         _write(asked.csv, csv_of(answer))
     elif asked.json:

@@ -7,10 +7,14 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from schemas.codebooks.codebook import Codebook, one_line
 from schemas.codebooks.reading import require_no_faults
 from schemas.codebooks.settling import Described, LeftOut, settle
+
+if TYPE_CHECKING:
+    from deniable.foundation.domain import Person
 
 _WIDEST = 116
 LEFT_OUT = "# Left out:"
@@ -108,17 +112,14 @@ def _unknown(wanted: Iterable[str], known: Collection[str]) -> Iterator[str]:
             yield f"the codebook must describe {one_line(name)}, and does not; {hint}"
 
 
-def schema_text(
-    draft: Draft, *, sources: Sequence[str], description: str = "", person: str | None = None, most_records: int = 1
-) -> str:
+def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", person: "Person | None" = None) -> str:
     """The text of a schema.
 
     Args:
         draft: the columns.
         sources: names of the codebook's files.
         description: description of the table.
-        person: name of the identifier of a person, if people may have several records.
-        most_records: the most records of one person that a release uses.
+        person: what distinguishes people, if they may have several records, and how many of each are used.
     """
     drafted_from = " and ".join(one_line(source).replace('"', "'").replace("\\", "/") for source in sources)
     lines = [
@@ -140,8 +141,9 @@ def schema_text(
     if description:
         lines.append(f"    description={_literal(description)},")
     if person is not None:
-        lines.append(f"    person={_literal(person)},")
-        lines += [f"    most_records={most_records},"] * (most_records > 1)
+        lines.append(f"    person={_literal(person.column)},")
+        if person.most_records > 1:
+            lines.append(f"    most_records={person.most_records},")
     lines += open_lines(draft.open_columns)
     lines.append(")")
     if draft.left_out:

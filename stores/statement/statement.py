@@ -249,6 +249,7 @@ def _said_of(accounts: Accounts) -> dict[str, Any]:
         "words": in_words,
         "proof": proof_in_words,
         "number": _number,
+        "number_of": number_of,
         "number_up": rounded_up,
     }
 
@@ -267,6 +268,11 @@ def proof_in_words(guarantee: Guarantee) -> str:
 def _number(value: Fraction | int) -> str:
     """A parameter to six significant digits."""
     return f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
+
+
+def number_of(number: int, noun: str) -> str:
+    """A number of things: 1 choice, 3 choices."""
+    return f"{_number(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _document(spec: ReleaseSpec) -> dict[str, Any]:

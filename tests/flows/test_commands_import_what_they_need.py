@@ -156,6 +156,17 @@ def test_a_question_needs_no_server_few_libraries_and_few_files(
     assert len(said["opened"]) <= opened  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "name", ["audit", "find", "public.select", "runs", "servers.backup", "tables.new", "tables.schema"]
+)
+def test_the_options_of_a_command_need_neither_numpy_nor_pydantic(name: str, tmp_path: Path) -> None:
+    """The module that has them is imported for a message about a wrong option, too."""
+    code = WATCHED.replace("from flows.__main__ import main", f"import flows.cli.{name}")
+    said = watched_code(code.replace("main(sys.argv[1:])", "0"), tmp_path)
+    assert f"flows.cli.{name}" in said["all"]  # type: ignore[operator]
+    assert (HEAVY | {"numpy", "pydantic"}).intersection(said["loaded"]) == set()  # type: ignore[arg-type]
+
+
 def test_a_decision_needs_neither_prefect_nor_mlflow(
     state: Path, tmp_path: Path, prefect_server: tuple[str, list[str]]
 ) -> None:

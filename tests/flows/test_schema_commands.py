@@ -244,8 +244,11 @@ def test_columns_can_be_described_in_answers(folder: Path) -> None:
             "yes | no: x must have each value once, got '1' twice",
         ),
         ([*ANSWERS[:6], "much"], "epsilon must be a number above 0"),
-        ([*ANSWERS[:4], "yes", "id", "0"], "the number of records must be a whole number from 1 to 100, got '0'."),
-        ([*ANSWERS[:4], "yes", "id", "two"], "the number of records must be a whole number from 1 to 100, got 'two'."),
+        ([*ANSWERS[:4], "yes", "id", "0"], "most_records must be a whole number from 1 to 100, got 0: noise grows"),
+        (
+            [*ANSWERS[:4], "yes", "id", "two"],
+            "must be a whole number from 1 to 100, got 'two': noise grows",
+        ),
     ],
 )
 def test_answers_that_do_not_fit_end_the_command_and_leave_nothing(

@@ -37,7 +37,8 @@ from tests.whole_release import drawn_release
 NOTED = Path(__file__).with_name("digests.json")
 KEY = bytes(range(32))
 REFRESH = "refresh"
-OF_PEOPLE, MOST = "loglinear, of each person at most 3 records", 3
+MOST = 3
+OF_PEOPLE = f"loglinear, of each person at most {MOST} records"
 _FILES = (
     "synthetic.csv",
     "model.json",

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -283,6 +284,7 @@ def test_every_page_is_there_and_speaks_of_this_learner_alone(made: Made) -> Non
     for text in (readme, privacy, made.published.files["index.html"].decode()):
         assert "None" not in text
         assert "{{" not in text
+        assert not re.search(r"(?<![\d.,])1 (choices|draws|records|candidates|rows|people|attributes|tables)\b", text)
 
 
 @pytest.mark.parametrize("kind", LEARNERS)

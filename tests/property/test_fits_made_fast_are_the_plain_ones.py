@@ -1,5 +1,6 @@
 """What makes fits fast changes no digit: each kernel against the plain formula, on random inputs, bit for bit."""
 
+from math import sqrt
 from typing import Any
 
 import numba
@@ -12,6 +13,7 @@ from deniable.learners.loglinear.candidate_queries import CandidateQueries, Cand
 from deniable.learners.loglinear.estimation import fitting, maximum_entropy
 from deniable.learners.loglinear.estimation.buckets import Bucketed
 from deniable.learners.loglinear.estimation.compiled_mixtures import maximise
+from deniable.learners.loglinear.estimation.detected_zeros import _is_zero, _rest_of_rows
 from deniable.learners.loglinear.estimation.empirical_bayes import plain_maximise
 from deniable.learners.loglinear.estimation.fitting import Fit, Shape, draw
 from deniable.learners.loglinear.estimation.maximum_entropy import Estimates, Evidence, FittedModel, OrderTrials
@@ -77,6 +79,11 @@ def test_a_fit_scales_each_distribution_entry_by_entry(records: int, attribute: 
     share = chance.random(SIZES[attribute]) + 0.1
     fit = Fit(attribute, tables, shape(), people)
     fit.run(share, [chance.random([SIZES[i] for i in those]) + 0.01 for those in tables])
+    first = [fit.group.tolist().index(group) for group in range(len(fit.law))]
+    for codes, those in zip(fit._codes, tables, strict=True):
+        parents = [i for i in those if i != attribute]
+        cells = np.ravel_multi_index(tuple(people[parents][:, first]), [SIZES[i] for i in parents])
+        assert codes.tolist() == cells.tolist()
     law = np.tile(share / share.sum(), (len(fit.law), 1))
     logs = [np.zeros_like(target) for target in fit._targets]
     scales = [np.ones_like(target) for target in fit._targets]
@@ -117,6 +124,30 @@ def _logarithm(value: float) -> float:
 @numba.njit
 def _exponential(value: float) -> float:
     return float(np.exp(value))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (50, 2), (400, 3), (400, 12), (100, 40)])
+def test_the_empty_rest_of_a_row_is_found_row_by_row(shape: tuple[int, int]) -> None:
+    chance = np.random.default_rng(shape)
+    rest = 0
+    for deviation in (1.0, 30.0):
+        independent = chance.random(shape) * 2000
+        # Rows with at most two large cells, whose other cells together hold from none to several deviations of noise.
+        noisy = chance.random(shape) * (8 * deviation / shape[1])
+        for row, large in enumerate(chance.integers(0, 3, shape[0])):
+            noisy[row, chance.permutation(shape[1])[:large]] += 2000
+        found = _rest_of_rows(noisy, independent, deviation)
+        plain = np.zeros(shape, np.bool_)
+        for row, order in enumerate(np.argsort(-noisy, axis=1, kind="stable")):
+            for cells in range(1, min(2, shape[1] - 1) + 1):
+                others = order[cells:]
+                noise = deviation * sqrt(min(cells, shape[1] - cells))
+                if _is_zero(noisy[row, others].sum(), independent[row, others].sum(), noise):
+                    plain[row, others] = True
+                    break
+        assert np.array_equal(found, plain)
+        rest += int(found.sum())
+    assert (rest > 0) == (shape[1] > 1)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 43])

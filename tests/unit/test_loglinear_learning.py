@@ -74,6 +74,16 @@ def test_tables_are_counted_once_unless_they_are_too_many_to_keep(most_cells: in
     assert len(opened) == passes
 
 
+def test_who_gets_a_table_that_is_kept_cannot_change_it() -> None:
+    codes = DRAW.integers((3, 4), size=(1000, 2)).astype(np.uint16)
+    once = CountedOnce(RowCounter(lambda: [codes]))
+    finest = Partition(tuple(np.arange(size, dtype=np.uint16) for size in (3, 4)))
+    for _ in range(2):
+        (table,) = once.tables(finest, [(0, 1)])
+        with pytest.raises(ValueError, match="read-only"):
+            table += 1
+
+
 @pytest.mark.parametrize(
     ("codes", "fault"),
     [([[0, 1], [0, 3]], "codes of values must be below"), ([[0], [1]], "rows must have 2 attributes at least, got 1")],

@@ -18,6 +18,7 @@ from deniable.record.publication_rules import publication, rows_left_out
 from deniable.record.statement import choices
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
 from deniable.samplers.tested_seeds.words import seeds_below_k
+from stores.statement.statement import number_of
 
 DOMAIN = Domain(tuple(Attribute(f"a{i}", (0, 1, 2), "nominal", (0, 0, 0)) for i in range(5)), target="a0")
 SEEDLESS: dict[str, Any] = {"guarantee": "seedless"}
@@ -127,3 +128,10 @@ def test_what_publication_tells_is_said_of_each_spec() -> None:
     assert "largest_share_of_invalid_rows" not in left_out
     tested = {**SPEC, "synthesis": {"guarantee": "tested_seeds", "test": 2}}
     assert any("candidate passed" in each for each in publication(tested)["tells"])
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "0 choices"), (1, "1 choice"), (2, "2 choices"), (1200, "1,200 choices")]
+)
+def test_one_thing_is_singular(number: int, words: str) -> None:
+    assert number_of(number, "choice") == words

@@ -2,7 +2,8 @@
 
 They are forked from one process that has imported everything and done nothing else, which saves each of them some
 seconds. Everything else is as for a user: a fresh environment, folder, standard input and output, and a process that
-can be killed. Commands in tests about processes, servers or imports are run by `subprocess`.
+can be killed. Commands in tests about imports, first starts or mounted disks are run by `subprocess`, and so are, at
+night, those that a test interrupts, kills or watches.
 """
 
 import atexit
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from multiprocessing import connection
 from pathlib import Path
 from typing import NoReturn
 
@@ -88,11 +90,16 @@ class Started:
                 *(places["stdout"], places["stderr"]),
             )
             self._process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once()})
+            # Not waiting for it to be opened at the other end, which a process that fails at once never does.
+            reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
             self._process.start()
-            # Waits until the process has opened it too.
-            read = pipe.open(encoding="utf-8")
+            connection.wait([self._process.sentinel, reading])
+        os.set_blocking(reading, True)
+        read = os.fdopen(reading, encoding="utf-8")
         assert self._process.pid is not None
         self.pid = self._process.pid
+        # Otherwise multiprocessing would wait at the end for a process that a failed test has left.
+        atexit.register(self.kill)
         self.stdout, self.stderr = (read if name == piped else None for name in ("stdout", "stderr"))
 
     @property
@@ -126,9 +133,9 @@ class Started:
 
     def communicate(self, timeout: float | None = None) -> tuple[str | None, str | None]:
         """Read what is left of its output, and wait until it ends."""
-        said = tuple(stream.read() if stream is not None else None for stream in (self.stdout, self.stderr))
+        said, complaint = (stream and stream.read() for stream in (self.stdout, self.stderr))
         self.wait(timeout)
-        return said[0], said[1]
+        return said, complaint
 
 
 def _status(

@@ -11,18 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
-
-from ruamel.yaml import YAML
+from typing import TYPE_CHECKING, TypeVar
 
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.tables import Tally
-from deniable.learners.registry import derived_from_public
 from flows.cli.subcommands import Subcommands
-from schemas.spec.release_spec import ReleaseSpec, load_spec
-from tasks.data.public_rows import SourceRecords, counted_publicly, digest_of
 
-T = TypeVar("T", bound=Tally)
+if TYPE_CHECKING:
+    from deniable.foundation.tables import Tally
+    from schemas.spec.release_spec import ReleaseSpec
+    from tasks.data.public_rows import SourceRecords
+
+T = TypeVar("T", bound="Tally")
 
 OK = 0
 
@@ -54,6 +53,12 @@ def run_select_command(asked: argparse.Namespace, state: Path) -> int:
         InvalidInput: the spec's learner has no public file, or the file is missing.
         Refused: the file is the confidential source, or has no valid row.
     """
+    from ruamel.yaml import YAML  # noqa: PLC0415 - here and below: only what the command needs
+
+    from deniable.learners.registry import derived_from_public  # noqa: PLC0415
+    from schemas.spec.release_spec import load_spec  # noqa: PLC0415
+    from tasks.data.public_rows import digest_of  # noqa: PLC0415 - imports Prefect
+
     spec = load_spec(asked.spec)
     if spec.learner.public_file is None:
         raise InvalidInput(
@@ -73,17 +78,21 @@ def run_select_command(asked: argparse.Namespace, state: Path) -> int:
 class _Rows:
     """Counts the rows of a public file."""
 
-    spec: ReleaseSpec
+    spec: "ReleaseSpec"
     path: Path
     cache: Path
 
     def count(self, empty: Callable[[], T], _: str) -> T:
         """Count all valid rows; see `deniable.mechanisms.Counter`."""
+        from tasks.data.public_rows import counted_publicly  # noqa: PLC0415 - as above
+
         return counted_publicly(self.spec, self.path, empty, self.cache, self._source)
 
     @cached_property
-    def _source(self) -> SourceRecords:
+    def _source(self) -> "SourceRecords":
         """Return the source's records, which are read once, however often public rows are counted."""
+        from tasks.data.public_rows import SourceRecords  # noqa: PLC0415 - as above
+
         return SourceRecords(self.spec, self.cache)
 
     def advance(self, amount: int) -> None:

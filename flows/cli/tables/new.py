@@ -7,15 +7,15 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from deniable.foundation.domain import MOST_RECORDS_OF_A_PERSON
 from deniable.foundation.errors import InvalidInput
 from flows.cli.subcommands import Subcommands
 from flows.cli.tables.questions import Questions
 from schemas.codebooks.codebook import Codebook, Kind, Variable
 
 if TYPE_CHECKING:
+    from deniable.foundation.domain import Person
     from schemas.codebooks.drafting import Draft
     from schemas.codebooks.settling import LeftOut
 
@@ -76,7 +76,6 @@ def begin_release(state: Path) -> Path | None:
     source = ask.ask("Where the table is: a .csv, .csv.gz or .parquet file", other, default=f"{name}.csv")
     folder = Path(ask.text("Folder for the schema and the spec", default="."))
     draft, person = _draft(ask, *book)
-    most_records = _most_records(ask) if person is not None else 1
     title = ask.text("Title, for readers of the release", default=name.replace("_", " ").replace("-", " ").capitalize())
     epsilon = ask.ask("Epsilon, the whole privacy cost of a release", read_epsilon, default="1")
     replaces = any((folder / f"{name}{suffix}").exists() for suffix in (".py", ".yaml")) and ask.yes(
@@ -91,7 +90,6 @@ def begin_release(state: Path) -> Path | None:
         epsilon=epsilon,
         title=title,
         person=person,
-        most_records=most_records,
         replace=replaces,
     )
     ask.say("", f"Written: {schema}, {spec}. Nothing of the table was read.")
@@ -179,8 +177,8 @@ def _example(variable: Variable) -> str:
     return {"numeric": "0 to 120", "date": "2019-01-01 to 2023-12-31"}.get(variable.kind or "", "yes | no")
 
 
-def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draft", str | None]:
-    """Return the draft, completed by the user where the codebook lacks entries, and the person identifier, if any."""
+def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draft", "Person | None"]:
+    """Return the draft, completed by the user where the codebook lacks entries, and the people in it, if they count."""
     from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
 
     what = " and ".join(map(str, paths)) or "in your answers"
@@ -206,18 +204,17 @@ def _draft(ask: Questions, book: Codebook, paths: Sequence[Path]) -> tuple["Draf
             raise InvalidInput(f"the identifier must be one of {', '.join(identifiers)}, got {answer!r}.")
         return answer
 
-    return draft, ask.ask("Which identifier names the person?", read, default=draft.person or identifiers[0])
+    column = ask.ask("Which identifier names the person?", read, default=draft.person or identifiers[0])
+    return draft, _person(ask, column)
 
 
-def _most_records(ask: Questions) -> int:
-    """Return the most records of one person that a release uses."""
+def _person(ask: Questions, column: str) -> "Person":
+    """Return the people that an identifier distinguishes, with the number of records of each that a release uses."""
+    from deniable.foundation.domain import Person  # noqa: PLC0415 - as above: it imports NumPy
 
-    def read(answer: str) -> int:
-        if not (answer.isascii() and answer.isdigit() and 1 <= int(answer) <= MOST_RECORDS_OF_A_PERSON):
-            raise InvalidInput(
-                f"the number of records must be a whole number from 1 to {MOST_RECORDS_OF_A_PERSON}, got {answer!r}."
-            )
-        return int(answer)
+    def read(answer: str) -> Person:
+        most: Any = int(answer) if answer.isascii() and answer.isdigit() else repr(answer)
+        return Person(column, most)
 
     ask.say(
         "With one record of each person, chosen at random, counts are of people. With more, counts are of records, and "

@@ -19,6 +19,7 @@ from flows.cli.subcommands import Subcommands
 from flows.cli.tables.discover import add_discover_command, run_discover_command
 
 if TYPE_CHECKING:
+    from deniable.foundation.domain import Person
     from schemas.codebooks.codebook import Codebook
     from schemas.codebooks.drafting import Draft
     from schemas.spec.release_spec import ReleaseSpec
@@ -104,6 +105,7 @@ def _formats() -> tuple[str, ...]:
 
 
 def _draft(asked: argparse.Namespace) -> int:
+    from deniable.foundation.domain import Person  # noqa: PLC0415 - as above
     from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
     from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
 
@@ -126,7 +128,7 @@ def _draft(asked: argparse.Namespace) -> int:
         source=relative_source(source, asked.to),
         epsilon=read_epsilon(asked.epsilon),
         title=asked.title,
-        person=draft.person,
+        person=None if draft.person is None else Person(draft.person),
         replace=asked.replace,
         quoting=quoting,
     )
@@ -224,8 +226,7 @@ def write_draft(
     source: str,
     epsilon: str,
     title: str = "",
-    person: str | None = None,
-    most_records: int = 1,
+    person: "Person | None" = None,
     replace: bool = False,
     quoting: bool = True,
 ) -> tuple[Path, Path]:
@@ -239,8 +240,7 @@ def write_draft(
         source: the table, relative to the folder.
         epsilon: what the release may cost.
         title: what it is.
-        person: name of the identifier of a person, if people may have several records.
-        most_records: the most records of one person that a release uses.
+        person: what distinguishes people, if they may have several records, and how many of each are used.
         replace: whether existing files may be replaced.
         quoting: whether messages may quote the codebook.
 
@@ -268,7 +268,7 @@ def write_draft(
             f"--replace."
         )
     texts = (
-        schema_text(draft, sources=sources, description=title, person=person, most_records=most_records),
+        schema_text(draft, sources=sources, description=title, person=person),
         spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title),
     )
     before = [path.read_bytes() if path.exists() else None for path in files]

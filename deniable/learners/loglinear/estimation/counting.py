@@ -190,6 +190,8 @@ class CountedOnce:
         for those, table in counted.items():
             if table.size <= self._left:
                 self._left -= table.size
+                # Nobody who gets a table may change what others get later.
+                table.setflags(write=False)
                 self._kept[partition, those] = table
         return [counted[those] if those in counted else self._kept[partition, those] for those in wanted]
 

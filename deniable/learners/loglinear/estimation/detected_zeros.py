@@ -61,7 +61,7 @@ def _rest_of_rows(noisy: Cells, independent: Cells, deviation: float) -> NDArray
 
 def _rests(table: Cells, cells: int) -> list[float]:
     """Sums of a table's rows without their first cells."""
-    sums: list[float] = np.ascontiguousarray(table[:, cells:]).sum(axis=1).tolist()
+    sums: list[float] = table[:, cells:].sum(axis=1).tolist()
     return sums
 
 

@@ -283,6 +283,15 @@ def _grouped(
 
 
 @numba.njit(nogil=True, cache=True)
+def _cell(population, record, parents, strides):
+    """The cell of a table in which a record is."""
+    cell = 0
+    for p in range(len(parents)):
+        cell += strides[p] * population[parents[p], record]
+    return cell
+
+
+@numba.njit(nogil=True, cache=True)
 def _refine(group, groups, population, parents, strides, cells, first):
     """Split groups by the cell of one more table; return the number of groups, numbered by first appearance.
 
@@ -299,9 +308,7 @@ def _refine(group, groups, population, parents, strides, cells, first):
     number = np.full(size, -1, np.int32)
     made = 0
     for r in range(len(group)):
-        code = 0
-        for p in range(len(parents)):
-            code += strides[p] * population[parents[p], r]
+        code = _cell(population, r, parents, strides)
         if direct:
             slot = group[r] * cells + code
         else:
@@ -323,10 +330,7 @@ def _refine(group, groups, population, parents, strides, cells, first):
 def _configure(population, first, parents, strides, codes):
     """Set the parent configuration of each group, which is that of its first record, in a table."""
     for g in range(len(first)):
-        code = 0
-        for p in range(len(parents)):
-            code += strides[p] * population[parents[p], first[g]]
-        codes[g] = code
+        codes[g] = _cell(population, first[g], parents, strides)
 
 
 @numba.njit(nogil=True, cache=True)
