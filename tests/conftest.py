@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from execnet import XSpec
 from hypothesis import HealthCheck, settings
 
 from deniable.foundation import keys
@@ -19,6 +20,7 @@ from tests import (
 )
 from tests.chance import RepeatedChance
 from tests.extent import drawn, is_night, repeats
+from tests.workers import fork_workers
 
 # No test has a time limit: machines are slow at times, and the first example compiles code.
 settings.register_profile(
@@ -32,6 +34,12 @@ settings.load_profile("without a clock")
 
 ROOT = Path(__file__).resolve().parent.parent
 _OF_A_STATE_FOLDER = ("DENIABLE_STATE", "PREFECT_HOME", "MLFLOW_TRACKING_URI", "PREFECT_API_URL")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[XSpec]) -> None:
+    """Import the tests once for all processes."""
+    fork_workers(config, specs)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.tables.tables import write_codes
 from stores.tracking.release_run import recorded_release
 from stores.vault.workspace import Workspace
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.small_release import write_small_release
 
 SCHEMA = """
@@ -81,7 +81,7 @@ class EvaluatedRelease:
     def workspace(self) -> Workspace:
         """The release's workspace, with a key and a run in MLflow."""
         spec = wide_spec(self.folder / "spec", **self.changes)
-        with recorded_release(STATE, self.folder.name, spec) as run_id:
+        with recorded_release(own_state(), self.folder.name, spec) as run_id:
             workspace = Workspace(
                 state=self.folder / "state", release_id=self.folder.name, spec=spec, mlflow_run_id=run_id
             )

@@ -15,7 +15,7 @@ from threading import RLock
 from typing import Any
 from xml.sax.saxutils import escape
 
-from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are imported
+from tests.isolation import own_state  # noqa: F401 - before Prefect and MLflow are imported
 
 from markupsafe import Markup  # isort: skip
 from matplotlib.figure import Figure  # isort: skip

@@ -8,11 +8,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tests.isolation import STATE  # before Prefect and MLflow are imported
+from tests.isolation import own_state  # before Prefect and MLflow are imported
 
 from stores.ledger import state_ledger  # isort: skip
-
-_DATABASE = STATE / "mlflow" / "mlflow.db"
 
 
 class Prototype:
@@ -26,7 +24,7 @@ class Prototype:
         self.folder = folder
         self._kept = folder.with_name(f"{folder.name}-kept")
         shutil.copytree(folder, self._kept, symlinks=True)
-        _copy(_DATABASE, self._kept / "mlflow.db")
+        _copy(_database(), self._kept / "mlflow.db")
 
     def restore(self) -> None:
         """Restore it."""
@@ -35,8 +33,12 @@ class Prototype:
         # This process's cached ledger contains entries of a test.
         state_ledger._opened.cache_clear()
         # From now on, open connections read the copied database.
-        _copy(self.folder / "mlflow.db", _DATABASE)
+        _copy(self.folder / "mlflow.db", _database())
         (self.folder / "mlflow.db").unlink()
+
+
+def _database() -> Path:
+    return own_state() / "mlflow" / "mlflow.db"
 
 
 def _copy(database: Path, place: Path) -> None:

@@ -8,7 +8,7 @@ import ssl
 from functools import cache, partial
 from types import SimpleNamespace
 
-from tests.isolation import STATE  # noqa: F401 - before Prefect is imported
+from tests.isolation import own_state  # noqa: F401 - before Prefect is imported
 
 from prefect import flow_engine  # isort: skip
 from prefect.client import orchestration  # isort: skip

@@ -28,7 +28,7 @@ from tasks.publication.seal import seal
 from tasks.synthesis.draw_baseline import draw_baseline
 from tasks.synthesis.gather import gather
 from tasks.synthesis.synthesize import blocks, synthesize
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.pictures import drawn_once
 from tests.small_release import write_small_release
 
@@ -107,7 +107,7 @@ def drawn_release(
 
 def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_name: str) -> Drawn:
     """Run all steps of a spec up to publication."""
-    with drawn_once(), recorded_release(STATE, run_name, spec) as run_id:
+    with drawn_once(), recorded_release(own_state(), run_name, spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id=release_id, spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:
             path.write_bytes(key or ReleaseKey.generate().secret)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolation import STATE  # before Prefect and MLflow are imported
+from tests.isolation import own_state  # before Prefect and MLflow are imported
 
 from prefect.context import _temporary_global_settings_context, get_settings_context  # isort: skip
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings  # isort: skip
@@ -20,13 +20,13 @@ from tests.warm.servers import prefect_server
 @pytest.fixture(scope="session")
 def state() -> Path:
     """The state folder."""
-    return STATE
+    return own_state()
 
 
 @pytest.fixture(scope="session")
 def prefect() -> Iterator[None]:
     """A Prefect server."""
-    with prefect_server(STATE) as server, pytest.MonkeyPatch.context() as patch:
+    with prefect_server(own_state()) as server, pytest.MonkeyPatch.context() as patch:
         # Commands that run in this process need no server of their own.
         patch.setenv("DENIABLE_PREFECT_API_URL", f"{server.address}/api")
         patch.setenv("PREFECT_API_AUTH_STRING", server.credentials)

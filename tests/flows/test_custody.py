@@ -13,7 +13,7 @@ from deniable.foundation.errors import InvalidInput
 from flows.release import release
 from flows.released import Released
 from stores.vault.workspace import Workspace
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.small_release import write_small_release
 from tests.unpacked import files_with
 
@@ -27,7 +27,7 @@ def released(folder: Path, **key: str) -> Released:
 
 def said(workspace: Workspace) -> list[str]:
     """Who may read the key, by the page of the release in MLflow and by its report."""
-    client = MlflowClient(f"sqlite:///{STATE}/mlflow/mlflow.db")
+    client = MlflowClient(f"sqlite:///{own_state()}/mlflow/mlflow.db")
     page = client.get_run(workspace.mlflow_run_id).data.tags["mlflow.note.content"]
     report = unescape((workspace.shelf / "report.html").read_text())
     (in_page,) = re.findall(r"\*\*Release key, which undoes the noise\*\*: (.*)", page)
@@ -40,7 +40,7 @@ def test_a_key_in_a_file_is_in_the_vault_alone_and_only_its_owner_may_read_it(tm
     path = workspace.vault / "key"
     assert path.stat().st_mode & 0o777 == 0o600
     assert said(workspace) == 2 * ["the account that runs releases, and root on its machine. The key is in the vault."]
-    assert files_with(path.read_bytes(), tmp_path, STATE) == {path}
+    assert files_with(path.read_bytes(), tmp_path, own_state()) == {path}
 
 
 def test_a_destroyed_key_is_gone_after_publication(tmp_path: Path) -> None:
@@ -59,8 +59,8 @@ def test_a_key_of_the_environment_is_derived_for_each_release_and_never_written(
     assert not (workspace.vault / "key").exists()
     assert workspace.key().secret != bytes.fromhex(AGENCY)
     assert all("anyone who sets the variable AGENCY_KEY" in each for each in said(workspace))
-    assert files_with(workspace.key().secret, tmp_path, STATE) == set()
-    assert files_with(bytes.fromhex(AGENCY), tmp_path, STATE) == set()
+    assert files_with(workspace.key().secret, tmp_path, own_state()) == set()
+    assert files_with(bytes.fromhex(AGENCY), tmp_path, own_state()) == set()
 
 
 def test_an_environment_without_the_secret_is_told_what_to_set(tmp_path: Path) -> None:

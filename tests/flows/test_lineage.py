@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from reports.plots.theme import make_figure
 from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import DISCOVERY_STEPS, flow_steps
 from schemas.spec.plan import planned_steps
-from schemas.spec.release_spec import load_spec
+from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.servers.ui_links import TRAINING_PAGES
 from stores.tracking import client as tracking_client
 from stores.tracking.client import RecordFailed
@@ -30,11 +31,16 @@ from stores.tracking.release_run import log_totals, recorded_release
 from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.small_release import write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
-SPEC = load_spec(write_small_release(STATE / "listed", budget={"dataset": "listed_people", "epsilon": 9, "delta": 0.1}))
+
+
+@cache
+def listed() -> ReleaseSpec:
+    budget = {"dataset": "listed_people", "epsilon": 9, "delta": 0.1}
+    return load_spec(write_small_release(own_state() / "listed", budget=budget))
 
 
 @pytest.fixture
@@ -44,8 +50,8 @@ def client(state: Path) -> MlflowClient:
 
 @contextmanager
 def release_named(name: str, state: Path) -> Iterator[Workspace]:
-    with recorded_release(state, name, SPEC) as run_id:
-        workspace = Workspace(state=state, release_id=name, spec=SPEC, mlflow_run_id=run_id)
+    with recorded_release(state, name, listed()) as run_id:
+        workspace = Workspace(state=state, release_id=name, spec=listed(), mlflow_run_id=run_id)
         workspace.vault.mkdir(parents=True)
         (workspace.vault / "key").write_bytes(ReleaseKey.generate().secret)
         yield workspace
@@ -237,7 +243,7 @@ def test_a_release_that_was_taken_up_again_no_longer_says_why_it_failed_before(
 ) -> None:
     with pytest.raises(Refused), release_named("taken-up", state) as workspace, recorded_step(workspace, "clean"):
         raise Refused("k is too large.")
-    with recorded_release(state, "taken-up", SPEC) as again:
+    with recorded_release(state, "taken-up", listed()) as again:
         pass
     assert again == workspace.mlflow_run_id
     run = client.get_run(again)

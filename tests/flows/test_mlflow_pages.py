@@ -22,7 +22,7 @@ from infra.servers.mlflow_server import front_page, is_read_only
 from stores.servers.ui_links import TRAINING_PAGES
 from stores.tracking.experiment_page import releases_view
 from tests.browser import browser
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.looking import look_at_mlflow
 from tests.whole_release import SEEDLESS, Drawn, drawn_release
 
@@ -46,7 +46,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
 
 @pytest.fixture(scope="module")
 def server(released: Drawn) -> Iterator[Server]:
-    running = start_mlflow(STATE)
+    running = start_mlflow(own_state())
     try:
         running.wait_until_up()
         yield running
@@ -80,7 +80,7 @@ def test_pages_show_what_there_is(server: Server, released: Drawn) -> None:
 
 def test_pages_ask_nobody_else_and_begin_with_releases(server: Server, released: Drawn, tmp_path: Path) -> None:
     workspace = released.workspace
-    run = MlflowClient(f"sqlite:///{STATE}/mlflow/mlflow.db").get_run(workspace.mlflow_run_id)
+    run = MlflowClient(f"sqlite:///{own_state()}/mlflow/mlflow.db").get_run(workspace.mlflow_run_id)
     with browser(tmp_path) as chromium:
         dataset = (run.info.experiment_id, "shown-people")
         look_at_mlflow(chromium, server.address, server.credentials, dataset, run.info.run_id, file="public/PRIVACY.md")
@@ -104,7 +104,7 @@ def test_pages_ask_nobody_else_and_begin_with_releases(server: Server, released:
 def test_pages_neither_change_anything_nor_run_anything(
     method: str, path: str, server: Server, released: Drawn
 ) -> None:
-    client = MlflowClient(f"sqlite:///{STATE}/mlflow/mlflow.db")
+    client = MlflowClient(f"sqlite:///{own_state()}/mlflow/mlflow.db")
     run_id = released.workspace.mlflow_run_id
     before = client.get_run(run_id).to_dictionary()
     status, said = ask(server, path, method, run_id=run_id, key="release", value="another", name="shown-people")
@@ -167,7 +167,7 @@ def test_what_is_printed_for_whoever_looks_opens_the_right_pages(server: Server,
 
 
 def test_pages_end_with_whoever_serves_them() -> None:
-    command = [sys.executable, "-m", "infra.servers.mlflow_server", str(STATE / "mlflow" / "artifacts")]
+    command = [sys.executable, "-m", "infra.servers.mlflow_server", str(own_state() / "mlflow" / "artifacts")]
     with listen() as socket:
         abandoned = subprocess.Popen(
             [*command, str(socket.fileno())],

@@ -31,7 +31,7 @@ from stores.keys.signed_record import read_signed, signed_text
 from stores.keys.signing_keys import new_key, signing_key
 from stores.record.replay_comparison import Replayed
 from stores.tables.tables import encode
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.small_release import SCHEMA, made_up_people, write_small_release
 from tests.whole_release import GUARANTEES
 
@@ -51,11 +51,11 @@ def digests(*folders: Path) -> dict[Path, str]:
 @contextmanager
 def apart(*states: Path) -> Iterator[None]:
     """Whatever comes of a replay: ledgers, MLflow's store, vaults and releases are as before, and scratch is gone."""
-    before = digests(STATE, *states)
+    before = digests(own_state(), *states)
     try:
         yield
     finally:
-        assert digests(STATE, *states) == before
+        assert digests(own_state(), *states) == before
         assert [left for state in states for left in (state / "scratch").glob("*")] == []
 
 

@@ -28,7 +28,7 @@ from stores.releases.resumable_releases import begun_releases, note_reported
 from stores.servers.prefect_failures import PrefectDown
 from stores.tracking.client import RecordServerDown
 from stores.vault.private_files import make_private_folder
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.small_release import QUICK, write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -87,7 +87,7 @@ def test_a_run_that_crashed_is_gone_on_with_after_longer_and_longer_pauses_and_t
     client: SyncPrefectClient, deployment: str
 ) -> None:
     run = run_in(client, deployment, Running(), Crashed(name=INTERRUPTED, message="MLflow is down."))
-    watch = RunWatch(client, STATE)
+    watch = RunWatch(client, own_state())
     waited = []
     for _ in PAUSES.split():
         watch.look()
@@ -127,7 +127,7 @@ def test_what_somebody_cancelled_what_ended_by_itself_and_runs_of_others_are_lef
         run_in(client, str(others), Running(), Crashed()),
     ]
     before = [states_of(client, run) for run in runs]
-    RunWatch(client, STATE).look()
+    RunWatch(client, own_state()).look()
     assert [states_of(client, run) for run in runs] == before
 
 
@@ -146,7 +146,7 @@ def test_no_task_is_left_running_once_its_run_has_ended(
         pass
 
     tasks = {kind: client.create_task_run(learn, run.id, "learn-0", state=Running()) for kind, run in ended.items()}
-    RunWatch(client, STATE).look()
+    RunWatch(client, own_state()).look()
     assert {kind: client.read_task_run(made.id).state_type for kind, made in tasks.items()} == {
         kind: StateType[kind] for kind in ended
     }
@@ -157,7 +157,7 @@ def test_a_run_whose_process_says_nothing_is_ended_and_gone_on_with(
     client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, state: State[Any]
 ) -> None:
     run = run_in(client, deployment, state)
-    watch = RunWatch(client, STATE)
+    watch = RunWatch(client, own_state())
     watch.look()
     assert states_of(client, run)[-1].type is state.type, "it may yet say something"
     monkeypatch.setattr("flows.prefect_runs.resuming.silence", lambda: timedelta(0))
@@ -177,14 +177,14 @@ def test_a_run_whose_process_died_unseen_is_known_by_the_lock_that_it_held(
     run = run_in(client, deployment, Running())
     lives = "import sys, pathlib; from stores.vault.lease import keep_while_alive as keep"
     lives += "; keep(pathlib.Path(sys.argv[1]), sys.argv[2]); print(flush=True); input()"
-    told = [sys.executable, "-c", lives, str(STATE), sign_of_life(run.id)]
+    told = [sys.executable, "-c", lives, str(own_state()), sign_of_life(run.id)]
     with subprocess.Popen(told, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        RunWatch(client, STATE).look()
+        RunWatch(client, own_state()).look()
         assert states_of(client, run)[-1].type is StateType.RUNNING
         process.kill()
-    RunWatch(client, STATE).look()
+    RunWatch(client, own_state()).look()
     assert [each.name for each in states_of(client, run)][-2:] == ["Crashed", GOING_ON]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are imported
+from tests.isolation import own_state  # noqa: F401 - before Prefect and MLflow are imported
 
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings  # isort: skip
 

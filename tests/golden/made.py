@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are imported
+from tests.isolation import own_state  # noqa: F401 - before Prefect and MLflow are imported
 
 from flows.refresh import refresh  # isort: skip
 from flows.release import release  # isort: skip

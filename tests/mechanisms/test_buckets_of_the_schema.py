@@ -21,7 +21,7 @@ from tasks.data.split import part, split
 from tasks.data.validate import validate
 from tasks.learning.planned_step import planned_step
 from tests.extent import spread
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.mechanisms.table import CHARGED, LEARNERS, SAMPLERS
 from tests.small_release import SCHEMA, write_small_release
 
@@ -38,7 +38,7 @@ def asked(kind: str) -> dict[str, Any]:
 def learnt(folder: Path, kind: str, schema: str) -> dict[str, str]:
     """Digests of what a learner makes of the same people under one key."""
     spec = load_spec(write_small_release(folder / "spec", schema=schema, **asked(kind)))
-    with recorded_release(STATE, f"buckets-{folder.name}-{kind}", spec) as run_id:
+    with recorded_release(own_state(), f"buckets-{folder.name}-{kind}", spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id="buckets-1", spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:
             path.write_bytes(ReleaseKey(KEY).secret)

@@ -1,5 +1,5 @@
 """Sets a state folder for the tests before MLflow is imported."""
 
-from tests.isolation import STATE
+from tests.isolation import own_state
 
-__all__ = ["STATE"]
+__all__ = ["own_state"]

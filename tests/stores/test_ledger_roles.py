@@ -13,7 +13,7 @@ from stores.ledger.database import LedgerUnavailable
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger
 from stores.ledger.roles import OWNER_VARIABLE, prepare_ledger
 from tests.charging import charge, policy
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.postgres import PASSWORD, fresh_database, server
 
 FORBIDDEN = {
@@ -138,7 +138,7 @@ def test_a_user_alone_cannot_make_a_ledger_and_is_told_who_can(roles: Roles) -> 
 def prepare() -> int:
     parser = argparse.ArgumentParser()
     add_ledger_commands(parser.add_subparsers())
-    return run_ledger_command(parser.parse_args(["ledger", "prepare"]), STATE)
+    return run_ledger_command(parser.parse_args(["ledger", "prepare"]), own_state())
 
 
 def test_the_command_prepares_the_ledger_that_is_named_by_its_owner_and_its_user(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolation import STATE  # noqa: F401 - before Prefect is imported
+from tests.isolation import own_state  # noqa: F401 - before Prefect is imported
 
 import prefect  # isort: skip
 from prefect import settings  # isort: skip

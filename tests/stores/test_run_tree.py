@@ -28,7 +28,7 @@ NAME = "small-20261120T000000Z"
 ELSEWHERE = """
 import sys
 from pathlib import Path
-from tests.isolation import STATE
+from tests.isolation import own_state
 import os
 os.environ["MLFLOW_TRACKING_URI"] = sys.argv[3]
 from stores.tracking.run_tree import snapshot

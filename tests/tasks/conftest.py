@@ -6,10 +6,10 @@ import pytest
 
 from schemas.spec.release_spec import load_spec
 from stores.vault.workspace import Workspace
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.small_release import write_small_release
 
-__all__ = ["STATE"]
+__all__ = ["own_state"]
 
 
 @pytest.fixture

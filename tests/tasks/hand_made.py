@@ -15,7 +15,7 @@ from stores.tracking.release_run import recorded_release
 from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 from tests import small_release
-from tests.isolation import STATE
+from tests.isolation import own_state
 
 SCHEMA = """
 import pandas as pd
@@ -104,8 +104,8 @@ def workspace_of(spec: Path, key: bytes = bytes(32)) -> Iterator[Workspace]:
     """Open a workspace for a spec in the state folder of the tests."""
     release_id = f"{spec.parent.name}-{spec.stem}-{key[0]}"
     made = load_spec(spec)
-    with recorded_release(STATE, release_id, made) as run_id:
-        workspace = Workspace(state=STATE, release_id=release_id, spec=made, mlflow_run_id=run_id)
+    with recorded_release(own_state(), release_id, made) as run_id:
+        workspace = Workspace(state=own_state(), release_id=release_id, spec=made, mlflow_run_id=run_id)
         make_private_folder(workspace.folder(Audience.RESTRICTED))
         (workspace.vault / "key").write_bytes(ReleaseKey(key).secret)
         yield workspace

@@ -11,7 +11,7 @@ from tasks.evaluation import evaluate_utility as steps
 from tasks.evaluation.evaluate_risk import evaluate_risk
 from tasks.evaluation.evaluate_utility import Forest, evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, met, population
-from tests.isolation import STATE
+from tests.isolation import own_state
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_shares_of_every_attribute_sum_to_one(good: EvaluationFigures) -> None:
 def test_figures_document_and_pictures_are_internal_in_mlflow(
     release: EvaluatedRelease, good: EvaluationFigures
 ) -> None:
-    client = client_of(tracking_uri(STATE))
+    client = client_of(tracking_uri(own_state()))
     parent = client.get_run(release.workspace.mlflow_run_id)
     (run, *_) = client.search_runs(
         [parent.info.experiment_id],

@@ -25,7 +25,7 @@ from stores.keys.signed_record import SignedRecord, read_signed
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.charging import note_publication, open_ledger
 from stores.vault.workspace import file_digest
-from tests.isolation import STATE
+from tests.isolation import own_state
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -228,7 +228,7 @@ def test_the_internal_record_says_all_that_the_public_one_says(sealed: Sealed) -
 
 def test_mlflow_has_the_internal_record_and_its_digest(sealed: Sealed, tmp_path: Path) -> None:
     workspace = sealed.drawn.workspace
-    client = MlflowClient(f"sqlite:///{STATE}/mlflow/mlflow.db")
+    client = MlflowClient(f"sqlite:///{own_state()}/mlflow/mlflow.db")
     run = client.get_run(workspace.mlflow_run_id)
     assert run.data.tags["record.digest"] == file_digest(workspace.shelf / RECORD)
     assert run.data.tags["record.public"] == file_digest(workspace.release_folder / RECORD)
@@ -274,5 +274,5 @@ def test_a_release_is_sealed_again_as_it_is_by_then(sealed: Sealed) -> None:
     assert after.record.model_copy(update={"internal": None, "signed": before.record.signed}) == (
         before.record.model_copy(update={"internal": None})
     )
-    tags = MlflowClient(f"sqlite:///{STATE}/mlflow/mlflow.db").get_run(workspace.mlflow_run_id).data.tags
+    tags = MlflowClient(f"sqlite:///{own_state()}/mlflow/mlflow.db").get_run(workspace.mlflow_run_id).data.tags
     assert tags["record.digest"] == after.digest

@@ -44,7 +44,7 @@ def become(module: str, arguments: Sequence[str], env: dict[str, str]) -> int:
     os.environ.__class__ = os._Environ
     os.environ.clear()
     os.environ.update(env)
-    _read_again()
+    read_settings_again()
     tempfile.tempdir = None
     sys.argv = [module, *arguments]
     os.environ.__class__ = _Environment
@@ -69,10 +69,10 @@ class _Environment(os._Environ[str]):
         address = self.get("DENIABLE_PREFECT_API_URL")
         waits = address and address != self.get("PREFECT_API_URL")
         if not waits and any(self.get(name) != value for name, value in before.items()):
-            _read_again()
+            read_settings_again()
 
 
-def _read_again() -> None:
+def read_settings_again() -> None:
     """Read Prefect's settings, unless that would create its folder in the user's home."""
     if "PREFECT_HOME" not in os.environ:
         return

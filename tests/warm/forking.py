@@ -53,6 +53,12 @@ def _start() -> int:
     return held
 
 
+def start_imports() -> None:
+    """Start the process before it is needed, for this process and its forks, if processes can share it."""
+    if _ITS_OWN.ensure_running == _ensure_running:
+        _ensure_running()
+
+
 if hasattr(_ITS_OWN, "_forkserver_authkey"):
     # Later versions of Python require a secret of the starting process, so each process starts its own.
     FORKS.set_forkserver_preload(_PRELOADED)

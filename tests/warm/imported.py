@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests import garbage  # noqa: F401 - before what is large
-from tests.isolation import STATE  # noqa: F401 - before Prefect and MLflow are imported
+from tests.isolation import own_state  # noqa: F401 - before Prefect and MLflow are imported
 
 import flows.cli.release  # noqa: F401 # isort: skip
 
