@@ -138,37 +138,46 @@ lint: $(DEV) docs ## run ruff, mypy, import-linter and the prose linter, and bui
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.prose
 
+# Modules are compiled on all cores, except packages' own tests; pip would compile everything on one.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --only-binary :all:
+PRECOMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || :
+
 # pip writes only to .venv; the hashes in the file are checked for every package. A pip older than the pinned one does not
 # recognise a pin without extras as the same package with extras, and looks for a newer version.
 $(RUNTIME): infra/requirements-pip.txt infra/requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 15) else f"deniable needs Python 3.11 to 3.14, got {v[0]}.{v[1]}; run make with PYTHON=python3.12, say.")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the pinned requirements into $(VENV) (once; a minute or two) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-pip.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements.txt
+	@$(INSTALL) -r infra/requirements-pip.txt
+	@$(INSTALL) -r infra/requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PRECOMPILE)
 	@echo "Compiling the kernels of a release (once; about 15 s) ..."
 	@$(BIN)/python -m infra.compiled_ahead deployments/specs/acs_ma.yaml
 	@touch $@
 
 $(DEV): infra/requirements-dev.txt $(RUNTIME)
 	@echo "Installing the pinned test tools into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-dev.txt
+	@$(INSTALL) -r infra/requirements-dev.txt
+	@$(PRECOMPILE)
 	@touch $@
 
 $(STACK): infra/requirements-stack.txt $(RUNTIME)
 	@echo "Installing the pinned servers of the stack into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-stack.txt
+	@$(INSTALL) -r infra/requirements-stack.txt
+	@$(PRECOMPILE)
 	@touch $@
 
 $(CLUSTER): infra/requirements-cluster.txt $(RUNTIME)
 	@echo "Installing the pinned packages of a cluster into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-cluster.txt
+	@$(INSTALL) -r infra/requirements-cluster.txt
+	@$(PRECOMPILE)
 	@touch $@
 
 $(PGM): infra/requirements-pgm.txt $(RUNTIME)
 	@echo "Installing the pinned packages of the engine mbi into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r infra/requirements-pgm.txt
+	@$(INSTALL) -r infra/requirements-pgm.txt
+	@$(PRECOMPILE)
 	@touch $@
 
 # npm checks the hashes in the lock file, and runs no scripts of the packages.
