@@ -18,11 +18,12 @@ class Prototype:
 
     Args:
         folder: everything that a test changes, except the database of this process's MLflow.
+        name: distinguishes it from other prototypes in the same folder.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = "kept") -> None:
         self.folder = folder
-        self._kept = folder.with_name(f"{folder.name}-kept")
+        self._kept = folder.with_name(f"{folder.name}-{name}")
         shutil.copytree(folder, self._kept, symlinks=True)
         _copy(_database(), self._kept / "mlflow.db")
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,23 +31,22 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def run(
-    *arguments: str | Path, home: Path, wrapper: Sequence[str] = (), answers: str = "", **variables: str
+    *arguments: str | Path, home: Path, mounts: int | None = None, answers: str = "", **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, in a forked process unless it has variables that are read before imports.
 
     Args:
         arguments: arguments of the command.
         home: the user's home; also the folder in which it is run.
-        wrapper: a command that runs it, such as `unshare`.
-        answers: its standard input, without a wrapper.
+        mounts: a process whose mounted disks it sees, in a forked process.
+        answers: its standard input, in a forked process.
         variables: environment variables in addition to the usual ones.
     """
-    if not wrapper and not any(name.startswith(_READ_AT_THE_START) for name in variables):
-        return run_module(
-            "flows", list(map(str, arguments)), env={**environment(home), **variables}, cwd=home, answers=answers
-        )
+    if not any(name.startswith(_READ_AT_THE_START) for name in variables):
+        env = {**environment(home), **variables}
+        return run_module("flows", list(map(str, arguments)), env=env, cwd=home, answers=answers, mounts=mounts)
     return subprocess.run(
-        [*wrapper, *command(*arguments)],
+        command(*arguments),
         env={**environment(home), **variables},
         cwd=home,
         capture_output=True,

@@ -11,8 +11,7 @@ from prefect.context import _temporary_global_settings_context, get_settings_con
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings  # isort: skip
 
 from tests import quick_flows  # noqa: F401
-from tests.flows.canaries import write_release_with_canaries
-from tests.flows.looked_at import LookedAt, look_at
+from tests.flows.looked_at import LookedAt, looked_at_once
 from tests.pictures import drawn_once
 from tests.warm.servers import prefect_server
 
@@ -44,7 +43,6 @@ def pictures(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def looked_at(tmp_path_factory: pytest.TempPathFactory) -> LookedAt:
+def looked_at() -> LookedAt:
     """Return a release of a table with canaries on which every command was run; tests must not change it."""
-    folder = tmp_path_factory.mktemp("looked-at")
-    return look_at(write_release_with_canaries(folder / "spec"), folder)
+    return looked_at_once()

@@ -31,6 +31,7 @@ from stores.releases import resumable_releases as unfinished
 from stores.releases.resumable_releases import left_in_words, unfinished_release, what_comes_next
 from tests.extent import spread
 from tests.flows.command import environment, variables_of_this_server
+from tests.prototypes import Prototype
 from tests.small_release import HISTOGRAM_SEEDS, QUICK, write_small_release
 from tests.warm import run_module
 from tests.watchers import Faulty
@@ -86,6 +87,22 @@ def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: dict[s
     """Run the release until the moment; the exit status."""
     told = {**environment(state.parent / "home"), **server}
     return run_module("tests.flows.killed", [str(spec), str(state), moment, step], env=told, cwd=ROOT).returncode
+
+
+@pytest.fixture(scope="module")
+def killed_once(tmp_path_factory: pytest.TempPathFactory, server: dict[str, str]) -> Prototype:
+    """A folder with a spec and a state folder whose release was killed before its records were gathered."""
+    folder = tmp_path_factory.mktemp("killed") / "release"
+    spec = write_small_release(folder / "spec")
+    assert run_and_kill(spec, folder / "state", "before", "gather", server) == -signal.SIGKILL
+    return Prototype(folder)
+
+
+@pytest.fixture
+def killed(killed_once: Prototype) -> tuple[Path, Path]:
+    """Such a spec and state folder, as they were when that was just done."""
+    killed_once.restore()
+    return killed_once.folder / "spec" / "spec.yaml", killed_once.folder / "state"
 
 
 def spent(state: Path) -> tuple[Cost, int]:
@@ -240,11 +257,8 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
 
 
 @pytest.mark.parametrize("lost", ["gone", "another"])
-def test_a_release_is_not_gone_on_with_under_another_key(
-    tmp_path: Path, server: dict[str, str], prefect: None, lost: str
-) -> None:
-    spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
-    assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
+def test_a_release_is_not_gone_on_with_under_another_key(killed: tuple[Path, Path], lost: str) -> None:
+    spec, state = killed
     key = state / "vault" / release_of(state) / "key"
     key.unlink() if lost == "gone" else key.write_bytes(bytes(32))
     charged = spent(state)
@@ -254,28 +268,24 @@ def test_a_release_is_not_gone_on_with_under_another_key(
     assert key.exists() == (lost == "another")
 
 
-def test_a_changed_schema_is_another_release_and_a_changed_threshold_is_not(
-    tmp_path: Path, server: dict[str, str], prefect: None
-) -> None:
-    spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
-    assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
+def test_a_changed_schema_is_another_release_and_a_changed_threshold_is_not(killed: tuple[Path, Path]) -> None:
+    spec, state = killed
     begun = release_of(state)
-    schema = tmp_path / "spec" / "people.py"
+    schema = spec.parent / "people.py"
     said = schema.read_text()
     schema.write_text(said.replace('["none", "some", "degree"]', '["degree", "some", "none"]'))
     assert unfinished_release(state, load_spec(spec)) is None
     schema.write_text(said)
-    write_small_release(tmp_path / "spec", thresholds={"tvd_2way_max": 0.4})
+    write_small_release(spec.parent, thresholds={"tvd_2way_max": 0.4})
     made = release(spec, state)
     assert made.workspace.release_id == begun
     assert spent(state)[1] == 3
 
 
 def test_an_unfinished_release_can_be_given_up_and_stays_charged(
-    tmp_path: Path, server: dict[str, str], prefect: None, capsys: pytest.CaptureFixture[str]
+    killed: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    spec, state = write_small_release(tmp_path / "spec"), tmp_path / "state"
-    assert run_and_kill(spec, state, "before", "gather", server) == -signal.SIGKILL
+    spec, state = killed
     begun, charged = release_of(state), spent(state)
     discard_release(state, begun)
     assert "stays charged" in capsys.readouterr().out
@@ -294,11 +304,9 @@ def release_of(state: Path) -> str:
 
 
 def test_a_release_that_another_process_works_on_is_left_alone(
-    tmp_path: Path, server: dict[str, str], prefect: None
+    killed: tuple[Path, Path], server: dict[str, str]
 ) -> None:
-    spec = write_small_release(tmp_path / "spec")
-    state = tmp_path / "state"
-    run_and_kill(spec, state, "before", "gather", server)
+    spec, state = killed
     vault = state / "vault" / release_of(state)
     holder = subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(vault / "lease")], stdout=subprocess.PIPE, env={**os.environ}

@@ -2,7 +2,6 @@
 
 import json
 import signal
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -29,10 +28,12 @@ from stores.tracking.release_search import release_filter
 from stores.vault.actors import OPERATOR_VARIABLE
 from stores.vault.decisions import decision_on, take_decision
 from stores.vault.pending_approval import Held, HeldNote, NotPublished, find_held, held_note, held_notes
+from tasks.running.progress import watching
 from tests.flows.command import environment, variables_of_this_server
 from tests.prototypes import Prototype
 from tests.small_release import write_small_release
 from tests.warm import run_module
+from tests.watchers import Faulty
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
@@ -85,20 +86,54 @@ class House:
         return MlflowClient(tracking_uri(self.state))
 
 
-@pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., House]:
-    monkeypatch.setenv(OPERATOR_VARIABLE, ADA)
-    return lambda **decision: House(tmp_path, **(decision or ASKS))
+@pytest.fixture(scope="module")
+def within(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[House, Released]:
+    """A house whose release was published by its policy; tests must not change it."""
+    limits = {"publish_within": {"tvd_2way_max": 0.9}, "refuse_beyond": {"exact_match_excess_max": 0.9}}
+    here = House(tmp_path_factory.mktemp("within"), **DECIDE, **limits)
+    return here, here.again()
 
 
 @pytest.fixture(scope="module")
-def held_once(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[House, Prototype]:
-    """A house whose release is held."""
+def beyond(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> House:
+    """A house whose release was refused by its policy; tests must not change it."""
+    here = House(tmp_path_factory.mktemp("beyond"), **DECIDE, refuse_beyond={"tvd_2way_max": 0.000001})
+    with pytest.raises(NotPublished, match="refused by the policy"):
+        here.again()
+    return here
+
+
+@pytest.fixture(scope="module")
+def judged_once(
+    within: tuple[House, Released], beyond: House, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[House, Prototype]:
+    """A house whose release failed just before it was decided upon, made after those that prototypes must not lose."""
+    here = House(tmp_path_factory.mktemp("judged") / "house", **ASKS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(OPERATOR_VARIABLE, ADA)
-        here = House(tmp_path_factory.mktemp("held") / "house", **ASKS)
-        here.hold()
+        with watching(Faulty("decide")), pytest.raises(OSError, match="a passing fault"):
+            here.again()
     return here, Prototype(here.folder)
+
+
+@pytest.fixture(scope="module")
+def held_once(judged_once: tuple[House, Prototype]) -> tuple[House, Prototype]:
+    """The same, held."""
+    here, prototype = judged_once
+    prototype.restore()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(OPERATOR_VARIABLE, ADA)
+        here.hold()
+    return here, Prototype(here.folder, "held")
+
+
+@pytest.fixture
+def judged(judged_once: tuple[House, Prototype], monkeypatch: pytest.MonkeyPatch) -> House:
+    """A house whose release is about to be decided upon."""
+    monkeypatch.setenv(OPERATOR_VARIABLE, ADA)
+    here, prototype = judged_once
+    prototype.restore()
+    return here
 
 
 @pytest.fixture
@@ -110,9 +145,8 @@ def held(held_once: tuple[House, Prototype], monkeypatch: pytest.MonkeyPatch) ->
     return here
 
 
-def test_a_release_within_its_policy_publishes_by_itself(house: Callable[..., House]) -> None:
-    here = house(**DECIDE, publish_within={"tvd_2way_max": 0.9}, refuse_beyond={"exact_match_excess_max": 0.9})
-    made = here.again()
+def test_a_release_within_its_policy_publishes_by_itself(within: tuple[House, Released]) -> None:
+    here, made = within
     record = read_signed(made.workspace.release_folder / RECORD).record
     assert record.people.approval is None
     assert record.spec.document["decision"]["publish_within"] == {"tvd_2way_max": 0.9}
@@ -145,14 +179,9 @@ def how_prefect_has_the_run(client: MlflowClient, mlflow_run: str) -> tuple[str,
     return ended.type.value, ended.name
 
 
-def test_a_run_whose_release_is_held_has_not_failed_and_one_that_failed_has(house: Callable[..., House]) -> None:
-    held = house(**ASKS)
-    assert how_prefect_has_the_run(held.client, held.hold().mlflow_run) == ("COMPLETED", "Held")
-    refused = house(**DECIDE, refuse_beyond={"tvd_2way_max": 0.000001})
-    with pytest.raises(NotPublished):
-        refused.again()
-    (note,) = held_notes(refused.state)
-    assert how_prefect_has_the_run(refused.client, note.mlflow_run) == ("FAILED", "Failed")
+def test_a_run_whose_release_is_held_has_not_failed_and_one_that_failed_has(held: House, beyond: House) -> None:
+    assert how_prefect_has_the_run(held.client, held.note.mlflow_run) == ("COMPLETED", "Held")
+    assert how_prefect_has_the_run(beyond.client, beyond.note.mlflow_run) == ("FAILED", "Failed")
 
 
 def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(held: House) -> None:
@@ -202,14 +231,14 @@ def test_who_started_a_release_does_not_approve_it(held: House) -> None:
     assert held.releases == []
 
 
-def test_only_those_whom_the_spec_names_decide(house: Callable[..., House]) -> None:
-    here = house(**ASKS, approvers=[INES, "bob"])
-    here.hold()
+def test_only_those_whom_the_spec_names_decide(judged: House) -> None:
+    write_small_release(judged.folder / "spec", decision={**ASKS, "approvers": [INES, "bob"]})
+    judged.hold()
     with pytest.raises(Refused, match="one of its approvers"):
-        here.decide(by="carol")
-    here.decide(by="bob")
-    here.again()
-    assert len(here.releases) == 1
+        judged.decide(by="carol")
+    judged.decide(by="bob")
+    judged.again()
+    assert len(judged.releases) == 1
 
 
 @pytest.mark.parametrize(("by", "reason"), [("", "why"), (INES, " "), (INES, "x" * 1001)])
@@ -249,43 +278,56 @@ def test_who_started_a_release_may_refuse_it(held: House) -> None:
     assert held.decide("refused", by=ADA).decision == "refused"
 
 
-def test_a_release_beyond_its_policy_is_refused_and_nobody_can_approve_it(house: Callable[..., House]) -> None:
-    here = house(**DECIDE, refuse_beyond={"tvd_2way_max": 0.000001})
-    with pytest.raises(NotPublished, match="refused by the policy"):
-        here.again()
-    (note,) = held_notes(here.state)
+def test_a_release_beyond_its_policy_is_refused_and_nobody_can_approve_it(beyond: House) -> None:
     with pytest.raises(Refused, match="within the policy"):
-        here.decide()
-    run = here.run(note)
+        beyond.decide()
+    run = beyond.run(beyond.note)
     assert (run.info.status, run.data.tags["status"]) == ("FAILED", "refused")
+    assert beyond.releases == []
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "title": {"title": "Other people", "decision": ASKS},
+    "policy": {"decision": {**ASKS, "publish_within": {"tvd_2way_max": 0.000002}}},
+    "policy that publishes": {"decision": {**ASKS, "publish_within": {"tvd_2way_max": 0.9}}},
+    "figures": {"evaluation__train_rows": 300, "decision": ASKS},
+    "no policy": {},
+}
+
+
+def held_again(here: House, change: str) -> HeldNote:
+    """Hold a release whose spec was changed after its approval, and approve it again."""
+    before = here.note
+    write_small_release(here.folder / "spec", **CHANGES[change])
+    after = here.hold()
+    assert after.release == before.release
+    assert after.candidate != before.candidate
+    assert any("differs from the candidate that was held before" in reason for reason in after.why)
     assert here.releases == []
+    here.decide(by="bob", reason="looked at again")
+    return after
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"title": "Other people", "decision": ASKS},
-        {"decision": {**ASKS, "publish_within": {"tvd_2way_max": 0.000002}}},
-        {"decision": {**ASKS, "publish_within": {"tvd_2way_max": 0.9}}},
-        {"evaluation__train_rows": 300, "decision": ASKS},
-        {},
-    ],
-    ids=["title", "policy", "policy_that_publishes", "figures", "no_policy"],
-)
-def test_an_approval_is_for_what_was_seen_and_for_nothing_else(held: House, changes: dict[str, Any]) -> None:
-    first = held.note
-    held.decide()
-    write_small_release(held.folder / "spec", **changes)
-    second = held.hold()
-    assert second.release == first.release
-    assert second.candidate != first.candidate
-    assert any("differs from the candidate that was held before" in reason for reason in second.why)
-    assert held.releases == []
-    held.decide(by="bob", reason="looked at again")
-    made = held.again()
+def require_published(here: House, seen: HeldNote) -> None:
+    """Publish a release as bob has seen it."""
+    made = here.again()
     approval = read_signed(made.workspace.release_folder / RECORD).record.people.approval
     assert approval is not None
-    assert (approval.by, approval.seen) == ("bob", second.candidate)
+    assert (approval.by, approval.seen) == ("bob", seen.candidate)
+
+
+def test_an_approval_is_for_what_was_seen_and_for_nothing_else(held: House) -> None:
+    held.decide()
+    seen = [held_again(held, change) for change in CHANGES]
+    assert len({note.candidate for note in seen}) == len(CHANGES)
+    require_published(held, seen[-1])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_changed_and_approved_again_is_published(held: House, change: str) -> None:
+    held.decide()
+    require_published(held, held_again(held, change))
 
 
 def test_a_report_that_was_changed_after_it_was_held_is_not_approved(held: House) -> None:
@@ -304,9 +346,8 @@ def test_a_decision_upon_something_else_is_not_taken_for_one(held: House) -> Non
     assert held.hold().candidate == note.candidate
 
 
-def test_releases_that_are_not_held_cannot_be_decided_upon(house: Callable[..., House]) -> None:
-    here = house(**DECIDE, publish_within={"tvd_2way_max": 0.9})
-    made = here.again()
+def test_releases_that_are_not_held_cannot_be_decided_upon(within: tuple[House, Released]) -> None:
+    here, made = within
     with pytest.raises(InvalidInput, match="is published"):
         find_held(here.state, made.workspace.release_id)
     with pytest.raises(InvalidInput, match="lists the releases that wait"):
@@ -315,12 +356,11 @@ def test_releases_that_are_not_held_cannot_be_decided_upon(house: Callable[..., 
 
 @pytest.mark.parametrize("moment", ["renaming held.json", "after decide", "before publish", "renaming published.json"])
 def test_a_release_that_is_killed_around_its_decision_is_held_and_published_all_the_same(
-    house: Callable[..., House], moment: str
+    moment: str, request: pytest.FixtureRequest
 ) -> None:
-    here = house()
     decided = moment.endswith(("publish", "published.json"))
+    here: House = request.getfixturevalue("held" if decided else "judged")
     if decided:
-        here.hold()
         here.decide()
     when, _, what = moment.partition(" ")
     told = {**environment(here.folder / "home"), OPERATOR_VARIABLE: ADA}

@@ -158,15 +158,19 @@ def test_a_release_interrupted_before_anything_is_charged_leaves_nothing(tmp_pat
     assert left_of_a_release(tmp_path / "state") == []
 
 
-def mounting(options: str, folder: Path) -> list[str]:
-    """A command that runs another where a small disk of its own is mounted on a folder, for nobody else to see."""
+@contextmanager
+def mounted(options: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A process that has mounted a small disk on a folder, which only those see who enter; it lists its files."""
     if shutil.which("unshare") is None:
         pytest.skip("needs unshare, to mount a small disk for one process")
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
-    wrapper = ["unshare", *user, "--mount", "sh", "-c", f'mount -t tmpfs -o {options} none {folder} && exec "$@"', "sh"]
-    if subprocess.run([*wrapper, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a small disk for one process")
-    return wrapper
+    script = f"mount -t tmpfs -o {options} none {folder} && echo mounted && read -r done; find {folder} -type f"
+    wrapper = ["unshare", *user, "--mount", "sh", "-c", script]
+    with subprocess.Popen(wrapper, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        if process.stdout.readline() != "mounted\n":
+            pytest.skip("needs the right to mount a small disk for one process")
+        yield process
 
 
 def is_one_clear_sentence(complaint: str) -> bool:
@@ -178,23 +182,24 @@ def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
     spec = with_large_table(tmp_path / "spec")
-    # The folder is looked at where the disk is still there.
-    looking = ["sh", "-c", f'"$@"; status=$?; find {state} -type f >&1; exit $status', "sh"]
-    done = run(
-        "release", spec, "--state", state, home=tmp_path / "home", wrapper=[*mounting("size=20m", state), *looking]
-    )
+    with mounted("size=20m", state) as disk:
+        done = run("release", spec, "--state", state, home=tmp_path / "home", mounts=disk.pid)
+        # The folder is looked at where the disk is still there.
+        files, _ = disk.communicate("done\n")
     assert done.returncode == 1
     assert "no room left on the disk" in done.stderr
     assert is_one_clear_sentence(done.stderr)
-    assert "/releases/" not in done.stdout
-    assert "/staging/" not in done.stdout
+    assert "/vault/" in files
+    assert "/releases/" not in files
+    assert "/staging/" not in files
 
 
 def test_a_read_only_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
     spec = write_small_release(tmp_path / "spec")
-    done = run("release", spec, "--state", state, home=tmp_path / "home", wrapper=mounting("ro", state))
+    with mounted("ro", state) as disk:
+        done = run("release", spec, "--state", state, home=tmp_path / "home", mounts=disk.pid)
     assert done.returncode == 1
     assert "must be writable" in done.stderr
     assert is_one_clear_sentence(done.stderr)

@@ -2,11 +2,12 @@
 
 They are forked from one process that has imported everything and done nothing else, which saves each of them some
 seconds. Everything else is as for a user: a fresh environment, folder, standard input and output, and a process that
-can be killed. Commands in tests about imports, first starts or mounted disks are run by `subprocess`, and so are, at
-night, those that a test interrupts, kills or watches.
+can be killed. Commands in tests about imports or first starts are run by `subprocess`, and so are, at night, those that
+a test interrupts, kills or watches.
 """
 
 import atexit
+import ctypes
 import os
 import signal
 import subprocess
@@ -26,7 +27,13 @@ _WRITING = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 def run_module(
-    module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, answers: str = ""
+    module: str,
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    answers: str = "",
+    mounts: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run `python -m module arguments` to its end, as `subprocess.run` does.
 
@@ -36,11 +43,12 @@ def run_module(
         env: its environment.
         cwd: the folder in which it is run.
         answers: its standard input.
+        mounts: a process whose mounted disks it sees.
     """
     with tempfile.TemporaryDirectory(prefix="deniable-warm-") as name:
         out, err = Path(name, "out"), Path(name, "err")
         Path(name, "in").write_text(answers)
-        status = _status(module, arguments, env, cwd, out, err, answers=Path(name, "in"))
+        status = _status(module, arguments, env, cwd, out, err, answers=Path(name, "in"), mounts=mounts)
         return subprocess.CompletedProcess(
             [sys.executable, "-m", module, *arguments], status, out.read_text(), err.read_text()
         )
@@ -146,9 +154,10 @@ def _status(
     out: Path,
     err: Path,
     answers: Path = Path(os.devnull),
+    mounts: int | None = None,
 ) -> int:
     given = (module, list(arguments), dict(env), cwd, _umask(), answers, out, err)
-    process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once()})
+    process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once(), "mounts": mounts})
     process.start()
     process.join()
     assert process.exitcode is not None
@@ -172,8 +181,11 @@ def _become(
     err: Path,
     *,
     once: bool,
+    mounts: int | None = None,
 ) -> NoReturn:
     """Turn this process into the command."""
+    if mounts is not None:
+        _see_mounts_of(mounts)
     streams = ((0, answers, os.O_RDONLY), (1, out, _WRITING), (2, err, _WRITING))
     for number, place, how in streams:
         opened = os.open(place, how, 0o600)
@@ -186,3 +198,14 @@ def _become(
         status = become(module, arguments, env)
     atexit._run_exitfuncs()
     sys.exit(status)
+
+
+def _see_mounts_of(process: int) -> None:
+    """Enter the mounts of another process, and its users, if these are its own."""
+    for kind in ("user", "mnt"):
+        theirs, ours = (Path("/proc", each, "ns", kind) for each in (str(process), "self"))
+        if theirs.readlink() != ours.readlink():
+            with theirs.open() as file:
+                # As os.setns of Python 3.12 does.
+                if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0):
+                    raise OSError(ctypes.get_errno(), f"setns to {theirs}")
