@@ -10,12 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.kernels import kernel
 from deniable.foundation.record_keys import Numbers, assign_record_keys, those_among
 
 
@@ -294,7 +294,7 @@ def _modes(numbers: Numbers, values: Codes) -> tuple[Numbers, NDArray[np.int64]]
     return keys, ranked[first] % span
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _nearest(records: Codes, others: Codes) -> NDArray[np.int64]:  # pragma: no cover
     """Hamming distance from each record to the nearest of the others."""
     rows, m = records.shape

@@ -10,12 +10,12 @@ from itertools import combinations
 from math import comb, prod, sqrt
 from typing import Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.kernels import kernel
 from deniable.foundation.keys import WordStream
 from deniable.foundation.record_keys import assign_record_keys, number_of_distinct
 
@@ -128,7 +128,7 @@ def compared_marginals(cardinalities: Sequence[int]) -> dict[int, tuple[Marginal
     return {order: marginals for order, marginals in listed.items() if marginals}
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _count_marginals(
     columns: Codes,
     attributes: NDArray[np.int64],

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_probabilities import exp_probability, tail_probabilities
+from deniable.foundation.kernels import kernel
 from deniable.foundation.keys import WordStream
 
 Draws = NDArray[np.int64]
@@ -126,7 +127,7 @@ def uniform_below(words, position, bound):
     return np.int64(value), position
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def draw_noise(words, position, thresholds):
     """Draw an integer from a symmetric distribution, from two words for each digit of its thresholds.
 
@@ -168,10 +169,11 @@ def draw_noise(words, position, thresholds):
     return -magnitude if negative else magnitude, position
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _fill(words, thresholds, draws):
     """Fill `draws` as far as the words suffice; return the numbers of draws and words used, and the last position."""
-    position = 0
+    # Zero by itself would be a type of its own, for which the draw is compiled too.
+    position = np.int64(0)
     for index in range(len(draws)):
         draw, after = draw_noise(words, position, thresholds)
         if after < 0:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.kernels import kernel
 
 Counts = NDArray[np.int64]
 Parents = tuple[tuple[int, ...], ...]
@@ -35,7 +35,7 @@ class Tally(Protocol):
         """Restore the counts from the stored arrays."""
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _count_pairs(codes, cardinalities, starts, ones, pairs):
     """Add rows to all one-way and two-way tables; a row adds 1 to one cell of each table."""
     rows, m = codes.shape

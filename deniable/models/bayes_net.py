@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.kernels import inner_kernel, kernel
 from deniable.foundation.tables import configuration_count, configuration_strides
 from deniable.models.graph import Graph
+from deniable.models.implementations import implements
 from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
@@ -90,21 +91,20 @@ def draw_value(net, position, row, word):
     return low
 
 
-@overload(draw_next, inline="always")
-def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is NetArrays:
-        return lambda net, position, record, word: draw_value(net, position, table_row(net, position, record), word)
-    return None
+@implements(draw_next, NetArrays)
+@inner_kernel
+def _draw_alone(net, position, record, word):
+    return draw_value(net, position, table_row(net, position, record), word)
 
 
-@overload(factor_of, inline="always")
-def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is NetArrays:
-        return lambda net, position, record: net.factor[table_row(net, position, record) + record[position]]
-    return None
+@implements(factor_of, NetArrays)
+@inner_kernel
+def _factor_alone(net, position, record):
+    return net.factor[table_row(net, position, record) + record[position]]
 
 
-@numba.njit(nogil=True, cache=True)
+@implements(shares_of, NetArrays)
+@inner_kernel
 def _shares(net, position, record, shares):
     row = table_row(net, position, record)
     before = np.uint64(0)
@@ -113,14 +113,8 @@ def _shares(net, position, record, shares):
         before = net.cumulative[row + value]
 
 
-@overload(shares_of)
-def _shares_of(net, position, record, shares):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is NetArrays:
-        return lambda net, position, record, shares: _shares(net, position, record, shares)  # noqa: PLW0108
-    return None
-
-
-@numba.njit(nogil=True, cache=True)
+@implements(draw_column, NetArrays)
+@inner_kernel
 def _draw_column(net, position, block, words, live, scored):
     """See `draw_column`: `draw_value` for each attempt, starting at the guide's entry for the word's leading bits.
 
@@ -161,16 +155,7 @@ def _draw_column(net, position, block, words, live, scored):
             factors[i] = factor[np.uint64(rows[i]) * card + np.uint64(values[i])]
 
 
-@overload(draw_column)
-def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is NetArrays:
-        return lambda net, position, block, words, live, scored: _draw_column(  # noqa: PLW0108
-            net, position, block, words, live, scored
-        )
-    return None
-
-
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _sample(net, words, records):
     """Fill records from one word per value, positions in order."""
     rows, m = records.shape
@@ -283,7 +268,7 @@ def _guide_bits(table: Weights) -> int:
     return max(min(int(values).bit_length() + 2, (_MAX_GUIDE // int(rows)).bit_length() - 1), 0)
 
 
-@numba.njit(cache=True)
+@kernel
 def _fill_guide(sums, bits, guide):
     """For each row and each leading part of a word, the first value whose running sum exceeds such words."""
     for row in range(len(sums)):

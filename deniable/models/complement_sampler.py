@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
+from deniable.foundation.kernels import kernel
 from deniable.foundation.tables import Counts
 from deniable.models.sequential_kernels import Network, factor_of
 
@@ -45,13 +46,7 @@ class ComplementSampler(NamedTuple):
         return float(self.mass[0]) if len(self.mass) else 1.0
 
 
-@numba.njit(nogil=True, cache=True)
-def _factor_own(net, position, record):
-    # A separate function: numba must not inline the same code twice in one function.
-    return factor_of(net, position, record)
-
-
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _weigh(net, beginnings, first, tree):
     """Fill in shares and masses of the nodes of one length, given those of greater length."""
     position = beginnings.shape[1]
@@ -66,7 +61,7 @@ def _weigh(net, beginnings, first, tree):
         for value in range(size):
             record[position] = value
             after = child[start[node] + value]
-            total += _factor_own(net, position, record) * (mass[after] if after >= 0 else 1.0)
+            total += factor_of(net, position, record) * (mass[after] if after >= 0 else 1.0)
             running[value] = total
         mass[node] = total
         if total > 0:
@@ -88,14 +83,14 @@ def complement_place(tree, node, word):
     return nearest
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def complement_density(net, tree, record):
     """Probability of a record, conditional on beginning with none of the prefixes."""
     found = 1.0
     node = 0 if len(tree.mass) else _NOWHERE
     for position in range(len(record)):
         if node < 0:
-            found *= _factor_own(net, position, record)
+            found *= factor_of(net, position, record)
         elif position == tree.length:
             return 0.0
         else:

@@ -15,22 +15,23 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
+from deniable.foundation.kernels import inner_kernel, kernel
+from deniable.models.implementations import implements
 from deniable.models.loglinear.stratified_sampling import TOGETHER, spread
-from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of
+from deniable.models.sequential_kernels import ColumnBlock, draw_column, draw_next, factor_of, shares_of
 
 _UNIT = 1 << 32
 _AT_A_TIME = 256
+_BLOCK_BITS = np.uint64(8)
+_BLOCK_MASK = np.uint64(_AT_A_TIME - 1)
 
 
-class ConstrainedArrays(NamedTuple):
-    """A network and its rules, for compiled code; positions in its order, computed attributes last.
+class RuleArrays(NamedTuple):
+    """Rules for compiled code; positions in a network's order, computed attributes last.
 
     Attributes:
-        base: the arrays of the network of the modelled attributes.
-        modelled: their number.
         cardinality: number of values at each position, shape (m,).
         class_start: start of each position's values in `class_of`, shape (m,).
         class_of: class of each value.
@@ -45,8 +46,6 @@ class ConstrainedArrays(NamedTuple):
         free: whether a row permits all classes.
     """
 
-    base: Any
-    modelled: int
     cardinality: NDArray[np.int64]
     class_start: NDArray[np.int64]
     class_of: NDArray[np.int32]
@@ -61,56 +60,71 @@ class ConstrainedArrays(NamedTuple):
     free: NDArray[np.uint8]
 
 
-class ColumnBlock(NamedTuple):
-    """Records, one per column; the fields are as in `mechanism_one_kernels.BlockArrays`."""
+class ConstrainedArrays(NamedTuple):
+    """A network and its rules, for compiled code.
 
-    copied: NDArray[np.int64]
-    at: NDArray[np.int64]
-    records: NDArray[np.uint16]
-    factors: NDArray[np.float64]
+    Attributes:
+        base: the arrays of the network of the modelled attributes.
+        modelled: their number.
+        rules: the rules.
+    """
+
+    base: Any
+    modelled: int
+    rules: RuleArrays
 
 
-@numba.njit(nogil=True, cache=True)
-def _permit(net, position, record, permitted):
+# Kernels of the rules alone are compiled once for all networks, and for columns of records: `record[::1]` is a record
+# of the same type.
+
+
+@inner_kernel
+def _permit(rules, position, record, permitted):
     """Fill in which classes of a position are permitted given earlier values; return whether all are."""
-    count = net.class_count[position]
+    count = rules.class_count[position]
     everything = True
-    for group in range(net.group_start[position], net.group_start[position + 1]):
+    for group in range(rules.group_start[position], rules.group_start[position + 1]):
         row = np.int64(0)
-        for p in range(net.parent_start[group], net.parent_start[group + 1]):
-            parent = net.parent[p]
-            row += net.stride[p] * net.class_of[net.class_start[parent] + record[parent]]
-        if not net.free[net.free_start[group] + row]:
-            first = net.row_start[group] + row * count
+        for p in range(rules.parent_start[group], rules.parent_start[group + 1]):
+            parent = rules.parent[p]
+            row += rules.stride[p] * rules.class_of[rules.class_start[parent] + record[parent]]
+        if not rules.free[rules.free_start[group] + row]:
+            first = rules.row_start[group] + row * count
             if everything:
-                permitted[:count] = net.allowed[first : first + count]
+                for own in range(count):
+                    permitted[own] = rules.allowed[first + own]
                 everything = False
             else:
                 for own in range(count):
-                    permitted[own] &= net.allowed[first + own]
+                    permitted[own] &= rules.allowed[first + own]
     if everything:
         permitted[:count] = 1
     return everything
 
 
-@numba.njit(nogil=True, cache=True)
-def _share_among(net, position, record, permitted, shares):
-    """Fill in the network's shares of the permitted values, 0 for the others; return their sum."""
-    size = net.cardinality[position]
-    if position < net.modelled:
-        shares_of(net.base, position, record, shares)
-    else:
-        shares[:size] = 1
-    classes = net.class_of[net.class_start[position] : net.class_start[position] + size]
+@inner_kernel
+def _restrict(rules, position, permitted, shares):
+    """Set the shares of values that are not permitted to 0; return the sum of the others."""
+    size, start = rules.cardinality[position], rules.class_start[position]
     total = np.int64(0)
     for value in range(size):
-        shares[value] *= np.int64(permitted[classes[value]])
+        shares[value] *= np.int64(permitted[rules.class_of[start + value]])
         total += shares[value]
     if total == 0:
         for value in range(size):
-            shares[value] = np.int64(permitted[classes[value]])
+            shares[value] = np.int64(permitted[rules.class_of[start + value]])
             total += shares[value]
     return total
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _share_among(net, rules, position, record, permitted, shares):
+    """Fill in the network's shares of the permitted values, 0 for the others; return their sum."""
+    if position < net.modelled:
+        shares_of(net.base, position, record, shares)
+    else:
+        shares[: rules.cardinality[position]] = 1
+    return _restrict(rules, position, permitted, shares)
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -122,7 +136,7 @@ def _end(part, total):
     return np.int64(wanted // np.uint64(total))
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _picked(shares, size, total, word):
     """The value that a word selects."""
     ticket = np.int64((np.uint64(word) * np.uint64(total)) >> np.uint64(32))
@@ -134,7 +148,7 @@ def _picked(shares, size, total, word):
     return value
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _share_of_value(shares, total, value):
     """Probability of a value."""
     before = np.int64(0)
@@ -145,160 +159,118 @@ def _share_of_value(shares, total, value):
     return (_end(before + shares[value], total) - _end(before, total)) / 4294967296.0
 
 
-@numba.njit(nogil=True, cache=True)
+@implements(draw_next, ConstrainedArrays)
+@inner_kernel
 def _draw_alone(net, position, record, word):
-    permitted = np.empty(net.class_count[position], np.uint8)
-    if _permit(net, position, record, permitted) and position < net.modelled:
+    rules, own = net.rules, record[::1]
+    permitted = np.empty(rules.class_count[position], np.uint8)
+    if _permit(rules, position, own, permitted) and position < net.modelled:
         return np.int64(draw_next(net.base, position, record, word))
-    shares = np.empty(net.cardinality[position], np.int64)
-    total = _share_among(net, position, record, permitted, shares)
+    shares = np.empty(rules.cardinality[position], np.int64)
+    total = _share_among(net, rules, position, own, permitted, shares)
     return np.int64(_picked(shares, len(shares), total, word))
 
 
-@numba.njit(nogil=True, cache=True)
+@implements(factor_of, ConstrainedArrays)
+@inner_kernel
 def _factor_alone(net, position, record):
-    permitted = np.empty(net.class_count[position], np.uint8)
-    if _permit(net, position, record, permitted) and position < net.modelled:
+    rules, own = net.rules, record[::1]
+    permitted = np.empty(rules.class_count[position], np.uint8)
+    if _permit(rules, position, own, permitted) and position < net.modelled:
         return factor_of(net.base, position, record)
-    shares = np.empty(net.cardinality[position], np.int64)
-    total = _share_among(net, position, record, permitted, shares)
+    shares = np.empty(rules.cardinality[position], np.int64)
+    total = _share_among(net, rules, position, own, permitted, shares)
     return _share_of_value(shares, total, np.int64(record[position]))
 
 
-@overload(draw_next)
-def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is ConstrainedArrays:
-        return lambda net, position, record, word: _draw_alone(net, position, record, word)  # noqa: PLW0108
-    return None
-
-
-@overload(factor_of)
-def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is ConstrainedArrays:
-        return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
-    return None
-
-
-@numba.njit(nogil=True, cache=True)
+@implements(shares_of, ConstrainedArrays)
+@inner_kernel
 def _shares_alone(net, position, record, shares):
-    permitted = np.empty(net.class_count[position], np.uint8)
-    _permit(net, position, record, permitted)
-    total = _share_among(net, position, record, permitted, shares)
+    rules, own = net.rules, record[::1]
+    permitted = np.empty(rules.class_count[position], np.uint8)
+    _permit(rules, position, own, permitted)
+    total = _share_among(net, rules, position, own, permitted, shares)
     running = np.int64(0)
     before = np.int64(0)
-    for value in range(net.cardinality[position]):
+    for value in range(rules.cardinality[position]):
         running += shares[value]
         after = _end(running, total) if total > 0 else np.int64(0)
         shares[value] = after - before
         before = after
 
 
-@overload(shares_of)
-def _shares_of(net, position, record, shares):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is ConstrainedArrays:
-        return lambda net, position, record, shares: _shares_alone(net, position, record, shares)  # noqa: PLW0108
-    return None
-
-
-@numba.njit(nogil=True, cache=True)
+@implements(draw_column, ConstrainedArrays)
+@inner_kernel
 def _draw_column(net, position, block, words, live, scored):
     """See `draw_column`: the network's own draw, and a restricted one if the rules do not permit all values."""
-    records, factors = block.records, block.factors[position]
-    values = records[position]
+    rules, records, factors = net.rules, block.records, block.factors[position]
+    values, copied, at = records[position], block.copied, block.at
     if position < net.modelled:
         draw_column(net.base, position, block, words, live, scored)
-        if net.group_start[position] == net.group_start[position + 1]:
+        if rules.group_start[position] == rules.group_start[position + 1]:
             return
-    permitted = np.empty(net.class_count[position], np.uint8)
-    shares = np.empty(net.cardinality[position], np.int64)
+    permitted = np.empty(rules.class_count[position], np.uint8)
+    shares = np.empty(rules.cardinality[position], np.int64)
     for i in range(live):
         record = records[:, i]
-        if _permit(net, position, record, permitted) and position < net.modelled:
+        if _permit(rules, position, record, permitted) and position < net.modelled:
             continue
-        total = _share_among(net, position, record, permitted, shares)
-        if position >= block.copied[i]:
-            word = words[np.uint64(max(block.at[i] + position, 0))]
+        total = _share_among(net, rules, position, record, permitted, shares)
+        if position >= copied[i]:
+            word = words[np.uint64(max(at[i] + position, 0))]
             values[i] = _picked(shares, len(shares), total, word)
         if scored:
             factors[i] = _share_of_value(shares, total, np.int64(values[i]))
 
 
-@overload(draw_column)
-def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is ConstrainedArrays:
-        return lambda net, position, block, words, live, scored: _draw_column(  # noqa: PLW0108
-            net, position, block, words, live, scored
-        )
-    return None
+@inner_kernel
+def _scramble(strata, position, bucket_start, bucket, columns, words, drawn):
+    """Fill in the words of a position of all records, spread within strata, as in the unconstrained network."""
+    together = max(min(len(words), TOGETHER), 1)
+    first = np.zeros(together, np.int32)
+    for begun in range(0, len(words), together):
+        some = min(len(words) - begun, together)
+        first[:some] = 0
+        for p in range(strata.parent_start[position], strata.parent_start[position + 1]):
+            parent, stride = strata.parent[p], np.int32(strata.stride[p])
+            start = bucket_start[parent]
+            for r in range(some):
+                block = np.uint64(begun + r) >> _BLOCK_BITS
+                value = columns[block, parent, np.uint64(begun + r) & _BLOCK_MASK]
+                first[r] += stride * bucket[start + value]
+        spread(first[:some], strata.room[position], words[begun : begun + some], drawn[begun : begun + some])
 
 
-@numba.njit(nogil=True, cache=True)
-def _filled(net, position, columns, words, at, block, scored):
-    """Draw a position of all records, block by block, each from the word at its index in `at` plus the position."""
-    for begun in range(0, columns.shape[1], _AT_A_TIME):
-        live = min(_AT_A_TIME, columns.shape[1] - begun)
-        some = ColumnBlock(block.copied, at[begun : begun + live], columns[:, begun : begun + live], block.factors)
-        draw_column(net, position, some, words, live, scored)
-
-
-@numba.njit(nogil=True, cache=True)
-def sample(net, words, records):
-    """Fill records from one word per value, record by record, positions in order."""
-    rows, m = records.shape
-    columns = np.zeros((m, rows), np.uint16)
-    block = ColumnBlock(
-        np.zeros(_AT_A_TIME, np.int64),
-        np.zeros(_AT_A_TIME, np.int64),
-        columns,
-        np.zeros((m, _AT_A_TIME)),
-    )
-    at = np.arange(rows) * m
-    for position in range(m):
-        _filled(net, position, columns, words, at, block, False)  # noqa: FBT003 - compiled code
-    for r in range(rows):
-        for position in range(m):
-            records[r, position] = columns[position, r]
-
-
-@numba.njit(nogil=True, cache=True)
-def sample_strata(net, strata, bucket_start, bucket, words, records):
-    """Fill records from one word per value, position by position, stratified as in the unconstrained network.
+@kernel
+def sample(net, strata, bucket_start, bucket, words, records):
+    """Fill records from one word per value; stratified as in the unconstrained network if there are strata.
 
     Args:
         net: the arrays.
-        strata: the network's strata.
+        strata: the network's strata; empty for independent records.
         bucket_start: start of each modelled position's values in `bucket`.
         bucket: the bucket of each value.
-        words: one per value.
+        words: one per value, record by record, positions in order; with strata, position by position.
         records: filled.
     """
     whole, m = records.shape
-    columns = np.zeros((m, whole), np.uint16)
-    block = ColumnBlock(
-        np.zeros(_AT_A_TIME, np.int64),
-        np.zeros(_AT_A_TIME, np.int64),
-        columns,
-        np.zeros((m, _AT_A_TIME)),
-    )
-    together = max(min(whole, TOGETHER), 1)
-    first, moved = np.zeros(together, np.int64), np.zeros(together, np.int64)
-    own = np.zeros(whole, np.uint32)
+    evenly = len(strata.room) > 0
+    blocks = (whole + _AT_A_TIME - 1) // _AT_A_TIME
+    columns = np.zeros((blocks, m, _AT_A_TIME), np.uint16)
+    copied, at, factors = np.zeros(_AT_A_TIME, np.int64), np.zeros(_AT_A_TIME, np.int64), np.zeros((m, _AT_A_TIME))
+    spread_words = np.zeros(whole if evenly else 0, np.uint32)
+    drawn = spread_words if evenly else words
     for position in range(m):
-        if position < net.modelled:
-            for begun in range(0, whole, together):
-                some = min(whole - begun, together)
-                first[:some] = 0
-                for p in range(strata.parent_start[position], strata.parent_start[position + 1]):
-                    parent = strata.parent[p]
-                    for r in range(some):
-                        value = columns[parent, begun + r]
-                        first[r] += strata.stride[p] * bucket[bucket_start[parent] + value]
-                at_word = position * whole + begun
-                spread(first[:some], strata.room[position], words[at_word : at_word + some], moved)
-                for r in range(some):
-                    own[begun + r] = np.uint32(moved[r])
-        at = np.arange(whole) - position
-        _filled(net, position, columns, own, at, block, False)  # noqa: FBT003 - compiled code
+        if evenly and position < net.modelled:
+            own = words[position * whole : (position + 1) * whole]
+            _scramble(strata, position, bucket_start, bucket, columns, own, spread_words)
+        for number in range(blocks):
+            begun = number * _AT_A_TIME
+            live = min(_AT_A_TIME, whole - begun)
+            for i in range(live):
+                at[i] = begun + i - position if evenly else (begun + i) * m
+            block = ColumnBlock(copied, at, columns[number], factors)
+            draw_column(net, position, block, drawn, live, False)  # noqa: FBT003 - compiled code
     for r in range(whole):
         for position in range(m):
-            records[r, position] = columns[position, r]
+            records[r, position] = columns[r // _AT_A_TIME, position, r % _AT_A_TIME]

@@ -19,9 +19,11 @@ from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.rules import Relation
 from deniable.models.bayes_net import BayesNet
-from deniable.models.constrained_kernels import ConstrainedArrays, sample, sample_strata
+from deniable.models.constrained_kernels import ConstrainedArrays, RuleArrays, sample
 from deniable.models.graphical.junction_tree_net import JunctionTreeNet
+from deniable.models.loglinear.kernels import LoglinearArrays
 from deniable.models.loglinear.net import LoglinearNet
+from deniable.models.loglinear.stratified_sampling import Strata, no_strata
 from deniable.models.sequential_model import SequentialModel, require_format, starts
 
 FORMAT = "deniable/constrained-net/1"
@@ -74,9 +76,7 @@ class ConstrainedNet(SequentialModel):
         flat = [relation for those in self.relations for relation in those]
         rows = [relation.allowed.reshape(-1, relation.allowed.shape[-1]) for relation in flat]
         parents = [[order.index(column) for column in relation.columns[:-1]] for relation in flat]
-        return ConstrainedArrays(
-            base=self.base.arrays,
-            modelled=len(self.base.domain),
+        rules = RuleArrays(
             cardinality=np.asarray(sizes, np.int64),
             class_start=starts(sizes),
             class_of=np.concatenate(classes).astype(np.int32),
@@ -90,23 +90,25 @@ class ConstrainedNet(SequentialModel):
             free_start=starts([len(own) for own in rows]),
             free=_joined([np.asarray(own.all(axis=1)) for own in rows]),
         )
+        return ConstrainedArrays(base=self.base.arrays, modelled=len(self.base.domain), rules=rules)
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
         """Fill records, positions in order, from one word per value."""
-        sample(self.arrays, words, records)
+        self._fill(no_strata(), words, records)
 
     def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
         """Draw records that vary less than independent ones, if the network can; see `SequentialModel`."""
         if isinstance(self.base, BayesNet):
             return self.sample(words)
-        if isinstance(self.base, LoglinearNet):
-            begins, bucket = self.base.arrays.value_start, self.base.arrays.bucket
-        else:
-            # A junction tree conditions on the values of parents.
-            begins, bucket = self.base.arrays.bucket_start, self.base.arrays.bucket.astype(np.int32)
         records = np.empty((len(words) // len(self.domain), len(self.domain)), np.uint16)
-        sample_strata(self.arrays, self.base.strata, begins, bucket, words, records)
+        self._fill(self.base.strata, words, records)
         return self.in_columns(records)
+
+    def _fill(self, strata: Strata, words: NDArray[np.uint32], records: Codes) -> None:
+        base = self.base.arrays
+        # A junction tree conditions on the values of parents, which are its buckets.
+        begins = base.value_start if isinstance(base, LoglinearArrays) else base.bucket_start
+        sample(self.arrays, strata, begins, base.bucket.astype(np.int32, copy=False), words, records)
 
     def document(self) -> dict[str, Any]:
         """The network in names and integers, and the rules, ready for JSON."""

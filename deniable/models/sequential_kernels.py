@@ -1,19 +1,35 @@
 """The interface of compiled code to any network whose attributes are drawn in sequence, each from one word.
 
-Each kind of network implements it by overloads for the type of its arrays; kernels that resample, count plausible
+Each kind of network implements it for the type of its arrays (implementations); kernels that resample, count plausible
 seeds or draw from histograms are compiled for each kind. The distributions do not belong here.
 """
 
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from deniable.foundation.domain import Codes, Domain
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class ColumnBlock(NamedTuple):
+    """A block of records, of which a position is drawn at a time; shapes as in `mechanism_one_kernels.BlockArrays`.
+
+    Attributes:
+        copied: number of attributes that each record copies.
+        at: index of the word of each record's value at position p, minus p.
+        records: the records, one per column, shape (m, at least n).
+        factors: probability of each value given the earlier ones.
+    """
+
+    copied: "NDArray[np.int64]"
+    at: "NDArray[np.int64]"
+    records: "NDArray[np.uint16]"
+    factors: "NDArray[np.float64]"
 
 
 class Network(Protocol):
@@ -80,8 +96,8 @@ def draw_column(net, position, block, words, live, scored):
     Args:
         net: the network's arrays.
         position: the position; earlier ones are drawn.
-        block: the attempts, see `mechanism_one_kernels.BlockArrays`; `records` has the seeds' values at the position
-            before, and the candidates' after. Attempts that copy the position keep their value.
+        block: a `ColumnBlock`; `records` has the seeds' values at the position before, and the candidates' after.
+            Attempts that copy the position keep their value.
         words: the words from which values are drawn, one each.
         live: number of attempts.
         scored: whether to fill in `factors` at the position.

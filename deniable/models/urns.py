@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
+from deniable.foundation.kernels import kernel
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import uniform_below
 from deniable.privacy.urn_costs import UNIT, require_mass
@@ -80,7 +81,7 @@ def _first_above(cumulative, start, size, target):
     return low
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _draw_blocks(words, urns, block, most, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Draw whole blocks until the words run out.
 
@@ -98,8 +99,8 @@ def _draw_blocks(words, urns, block, most, records):  # noqa: C901, PLR0912, PLR
     rows = np.empty((block, m), np.int64)
     current = np.zeros(m, np.int64)
     done = 0
-    used = 0
-    position = 0
+    used = np.int64(0)
+    position = np.int64(0)
     while done < count and position >= 0:
         size = min(block, count - done)
         pooled = np.int64(0)
@@ -193,14 +194,14 @@ def draw_blocks(stream: WordStream, urns: Urns, records: int, *, block: int = 1,
     return made
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _draw_polya(words, cumulative, prior, values, draws, first):
     """Continue draws from a Polya urn at number `first`; see `draw_polya`. Return draws made, words used."""
     even = prior * values
     counted = UNIT * (cumulative[len(cumulative) - 1] if len(cumulative) else 0)
     done = first
     used = 0
-    position = 0
+    position = np.int64(0)
     while done < len(draws) and position >= 0:
         target, position = uniform_below(words, position, even + counted + UNIT * done)
         if position >= 0:
@@ -247,13 +248,13 @@ def draw_polya(stream: WordStream, counts: Integers, prior: int, draws: int, *, 
     return made
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _draw_weighted(words, cumulative, prior, draws, first):
     """Draw once for each row from row number `first` on; return the total number of draws, and the words used."""
     values = cumulative.shape[1]
     done = first
     used = 0
-    position = 0
+    position = np.int64(0)
     while done < len(draws) and position >= 0:
         even = prior * values
         target, position = uniform_below(words, position, even + cumulative[done, values - 1])

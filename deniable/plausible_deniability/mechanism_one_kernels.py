@@ -15,8 +15,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.foundation.kernels import inner_kernel, kernel
 from deniable.foundation.noise import OUT_OF_WORDS, draw_noise, uniform_below
-from deniable.models.sequential_kernels import draw_column
+from deniable.models.sequential_kernels import ColumnBlock, draw_column
 from deniable.plausible_deniability.plausible_seeds import count_plausible_of_block
 
 ATTEMPTS_A_BLOCK = 256
@@ -86,7 +87,7 @@ def draw_seed(attempt, size, words, position):
     return seed, position
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _copied_by(levels, cumulative):
     """Number of attributes copied for each number below the sum of the weights; empty if the sum is large."""
     if cumulative[-1] > ATTEMPTS_A_BLOCK:
@@ -99,7 +100,7 @@ def _copied_by(levels, cumulative):
     return copied
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _part_words(block, choice, attempt, thresholds, size, m, words, used, attempts):  # noqa: C901 - one kernel
     """Parse the words of at most a block of attempts.
 
@@ -149,7 +150,7 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
     return made, live, used, position
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _fetch(block, index, copied, live):
     """Copy the first values of each seed, up to the last that any attempt copies; some are overwritten later."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
@@ -165,7 +166,7 @@ def _fetch(block, index, copied, live):
             records[p, i] = seeds[seed, p]
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _compare(values, before, agrees, shared):
     """Count one more attribute for candidates that agree with their seeds up to and including it."""
     for i in range(ATTEMPTS_A_BLOCK):
@@ -173,7 +174,7 @@ def _compare(values, before, agrees, shared):
         shared[i] += agrees[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _keep(block, attempt, live, positions, released, passed):
     """Append passing candidates to the released records, columns as in the domain; return their new number."""
     plausible, noise, records = block.plausible, block.noise, block.records
@@ -186,7 +187,7 @@ def _keep(block, attempt, live, positions, released, passed):
     return passed
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def run(net, index, classes, choice, attempt, thresholds, words, attempts, positions, released, block):
     """Make attempts until all are done, the words run out, or noise meets a tie.
 
@@ -210,11 +211,12 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, posit
     m = released.shape[1]
     levels = choice.levels
     scored = len(levels) > 1
+    columns = ColumnBlock(block.copied, block.at, block.records, block.factors)
     agrees, before = np.empty(ATTEMPTS_A_BLOCK, np.uint16), np.empty(ATTEMPTS_A_BLOCK, np.uint16)
     made = 0
-    used = 0
-    passed = 0
-    position = 0
+    used = np.int64(0)
+    passed = np.int64(0)
+    position = np.int64(0)
     while made < attempts and position >= 0:
         more, live, used, position = _part_words(
             block, choice, attempt, thresholds, len(index.seeds), m, words, used, attempts - made
@@ -225,10 +227,10 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, posit
         block.shared[:] = 0
         for p in range(levels[0], levels[-1]):
             before[:] = block.records[p]
-            draw_column(net, p, block, words, live, scored)
+            draw_column(net, p, columns, words, live, scored)
             _compare(block.records[p], before, agrees, block.shared)
         for p in range(levels[-1], m):
-            draw_column(net, p, block, words, live, scored)
+            draw_column(net, p, columns, words, live, scored)
         count_plausible_of_block(index, classes, block, live)
         passed = _keep(block, attempt, live, positions, released, passed)
     return made, used, passed, position

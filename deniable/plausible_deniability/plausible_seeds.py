@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.kernels import inner_kernel, kernel
 from deniable.models.sequential_kernels import factor_of
 from deniable.plausible_deniability.seed_prefixes import CODE_BITS, EMPTY, SeedPrefixes, hashed, slot_of
 
@@ -223,11 +224,11 @@ class SeedIndex:
         return np.empty(levels, np.int64), np.empty(levels), np.empty(levels, np.int64)
 
 
-# The parts of `count_plausible` are inlined and have a single return each: otherwise numba counts references to every
-# array at every candidate.
+# The parts of `count_plausible` have a single return each: otherwise numba counts references to every array at every
+# candidate.
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@inner_kernel
 def _shared_level(index, candidate, seed):
     """The last level up to which a seed agrees with its candidate; re-sampling may reproduce the seed's values."""
     levels = index.levels
@@ -265,7 +266,7 @@ def _classify_levels(net, index, classes, candidate, steps, fractions, found):
     _classify(steps, fractions, classes, found)
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@inner_kernel
 def _interval(found, own):
     """The first of the adjacent levels in the same class as a given level, and the first level after them."""
     first = own
@@ -289,7 +290,7 @@ def _child(slot_start, keys, children, depth, node, code):
     return children[start + slot] if keys[start + slot] == key else np.int32(-1)
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@inner_kernel
 def _count_sharing(index, candidate, seed, level, deeper):
     """Number of seeds that agree with the candidate up to a deeper level, searching down from a seed's node."""
     node = index.nodes[seed, level]
@@ -301,7 +302,7 @@ def _count_sharing(index, candidate, seed, level, deeper):
     return index.node_count[node] if node >= 0 else np.int32(0)
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@kernel
 def count_plausible(net, index, classes, candidate, seed, scratch):
     """Exact number of seeds that give the candidate a probability in the same class as its own seed does; O(m).
 
@@ -327,18 +328,19 @@ def count_plausible(net, index, classes, candidate, seed, scratch):
     return plausible
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _shared_levels(levels, shared, live, own):
     """Fill in the last level up to which each candidate agrees with its seed; see `_shared_level`."""
     first = levels[0]
     level_of = np.zeros(levels[-1] - first + 1, np.int64)
-    for level in levels[1:]:
-        level_of[level - first :] += 1
+    for level in range(1, len(levels)):
+        for agree in range(levels[level] - first, len(level_of)):
+            level_of[agree] += 1
     for i in range(live):
         own[i] = level_of[np.uint64(shared[i])]
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _score_levels(levels, weights, factors, live, scores):
     """Fill in A_L at each level L for each candidate of a block, without steps; False if one needs steps."""
     last = len(levels) - 1
@@ -363,7 +365,7 @@ def _score_levels(levels, weights, factors, live, scores):
     return small == 0
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _bounds(scores, own, live, classes, lower, upper):
     """Fill in the bounds of the class that contains each candidate's own score."""
     steps, fractions, classes_a_bit = classes.steps, classes.fractions, classes.classes_a_bit
@@ -382,7 +384,7 @@ def _bounds(scores, own, live, classes, lower, upper):
         lower[i] = below if found < last and many == 0 else 0.0
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _intervals(index, classes, factors, own, live, first, beyond):
     """Find the levels whose seeds are plausible for each candidate of a block, as in `count_plausible`.
 
@@ -418,7 +420,7 @@ def _intervals(index, classes, factors, own, live, first, beyond):
     return done
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _intervals_with_steps(index, classes, factors, own, live, first, beyond):
     """The same for probabilities of any magnitude, candidate by candidate."""
     levels, weights = index.levels, index.weights
@@ -439,7 +441,7 @@ def _intervals_with_steps(index, classes, factors, own, live, first, beyond):
         first[i], beyond[i] = _interval(found, own[i])
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _subtract_beyond(index, block, own, beyond, live):
     """Subtract the seeds that agree with each candidate up to its first level that is not plausible any more.
 
@@ -487,7 +489,7 @@ def _subtract_beyond(index, block, own, beyond, live):
         some = left
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def count_plausible_of_block(index, classes, block, live):
     """Fill in the numbers of plausible seeds of a block of candidates: `count_plausible` for each.
 
@@ -518,7 +520,7 @@ def count_plausible_of_block(index, classes, block, live):
 # ---- the scan
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _classes_of(probabilities, classes, found):
     """The class of each of several probabilities."""
     for i in range(len(probabilities)):

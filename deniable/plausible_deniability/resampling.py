@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.kernels import kernel
 from deniable.foundation.noise import OUT_OF_WORDS, uniform_below
 from deniable.models.sequential_kernels import Network, draw_next, factor_of
 
@@ -52,11 +52,11 @@ class ResampleArrays(NamedTuple):
     cumulative: NDArray[np.int64]
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@kernel
 def resample(net, choice, seeds, seed, words, position, candidate):
     """Fill a candidate from a seed; return the position after the last word used, or -1 if words run out.
 
-    Inlined, with a single return: otherwise numba counts references to every array at every candidate.
+    It has a single return: otherwise numba counts references to every array at every candidate.
     """
     level = 0
     if len(choice.levels) > 1:
@@ -76,7 +76,7 @@ def resample(net, choice, seeds, seed, words, position, candidate):
     return position
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _probabilities(net, levels, weights, candidate, seeds, found):
     """Probability of a candidate given each seed, by definition: weights times products over shared prefixes."""
     m = len(candidate)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
+from deniable.foundation.kernels import kernel
 from deniable.foundation.tables import Counts
 
 EMPTY = np.uint64(2**64 - 1)
@@ -34,7 +35,7 @@ def slot_of(key, mask):
     return np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _deepen(parents, codes, keys, children, edges, count):
     """Split each seed's prefix by one more attribute.
 
@@ -67,7 +68,7 @@ def _deepen(parents, codes, keys, children, edges, count):
     return made
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _insert(edges, first, keys, children):
     mask = len(keys) - 1
     for number in range(len(edges)):

@@ -69,7 +69,7 @@ MUTANTS = (
     Mutant(
         breaks="forbidden values that are drawn",
         file=_KERNELS,
-        before="        shares[value] *= np.int64(permitted[classes[value]])\n",
+        before="        shares[value] *= np.int64(permitted[rules.class_of[start + value]])\n",
         after="        shares[value] *= np.int64(1)\n",
         test=f"{_KEPT}::test_no_record_that_is_drawn_breaks_a_rule_and_drawing_evenly_has_the_same_law",
     ),
@@ -90,7 +90,7 @@ MUTANTS = (
     Mutant(
         breaks="only the first relation of several",
         file=_KERNELS,
-        before="                    permitted[own] &= net.allowed[first + own]",
+        before="                    permitted[own] &= rules.allowed[first + own]",
         after="                    permitted[own] &= np.uint8(1)",
         test=f"{_KEPT}::test_relations_of_pairs_are_all_kept_where_a_component_is_too_large_to_enumerate",
     ),

@@ -14,11 +14,11 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.kernels import kernel
 from deniable.foundation.keys import Parameter, WordStream
 from deniable.foundation.noise import uniform_below
 from deniable.learners.origin_destination.plan import FORMAT, KEPT_UNIT, TRIES, FlowsPlan, draws_of, plan_of
@@ -369,12 +369,12 @@ class Within:
         return self.origins[found]
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _draw_within(words, areas, starts, cumulative, found, first):
     """Continue draws of origins within areas at number `first`; return the number drawn, and the words used."""
     done = first
     used = 0
-    position = 0
+    position = np.int64(0)
     while done < len(areas) and position >= 0:
         start, stop = starts[areas[done]], starts[areas[done] + 1]
         target, position = uniform_below(words, position, cumulative[stop - 1])

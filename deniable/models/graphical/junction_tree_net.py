@@ -18,12 +18,12 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.kernels import kernel
 from deniable.models.bayes_net import BayesNet, NetArrays, Weights, draw_value, table_row
 from deniable.models.graph import Graph
 from deniable.models.graphical.graphical_model import GraphicalModel
@@ -235,15 +235,14 @@ def _by_dependence(clique: CliqueTable, place: int) -> list[int]:
     return [parent for _, parent in sorted(found)]
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _sample_evenly(net, strata, words, records):
     """Fill records from one word per value; the upper halves of a position's words are scrambled within strata."""
     rows, m = records.shape
     for begin in range(0, rows, TOGETHER):
         some = min(TOGETHER, rows - begin)
-        first = np.empty(some, np.int64)
-        own = np.empty(some, np.uint32)
-        moved = np.empty(some, np.int64)
+        first = np.empty(some, np.int32)
+        own, moved = np.empty(some, np.uint32), np.empty(some, np.uint32)
         for position in range(m):
             for r in range(some):
                 place = 0

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
+from deniable.foundation.kernels import inner_kernel, kernel
+from deniable.models.implementations import implements
 from deniable.models.loglinear.factors import Logs
 from deniable.models.loglinear.stratified_sampling import TOGETHER, spread
 from deniable.models.loglinear.vectors import (
@@ -176,7 +177,7 @@ def _shares_of_words(befores, afters, totals, some, leasts, ends):
         ends[r] = whole + np.int64(rest >= total) - np.int64(rest < 0) - 1
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, values):
     """The value of each record within its bucket, as in `_member`, with the bisections that the largest bucket needs.
 
@@ -208,7 +209,7 @@ def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, v
         values[r] = members[np.uint64(member)]
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _rows(parent, stride, first, last, begin, buckets, done, rows):
     """Start of each record's row of a table: one pass per parent, vectorised over records."""
     rows[:] = np.int32(begin)
@@ -232,7 +233,7 @@ def _sums_of_eight(logs, n, starts, r, stride, groups, sums, place):
     return best
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _draw_some(logs, leading, shorter, n, at, groups, some, words, sums, kept, drawn, totals, befores, afters):
     """`_running_sums` and a draw, for eight records at a time.
 
@@ -283,7 +284,7 @@ def _draw_some(logs, leading, shorter, n, at, groups, some, words, sums, kept, d
         place += kept
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _draw_some_ready(ends, n, rows, words, drawn):
     """The same with precomputed shares, given the start of each record's."""
     some = len(drawn)
@@ -300,7 +301,7 @@ def _draw_some_ready(ends, n, rows, words, drawn):
                 drawn[r] += ends[np.uint64(rows[r] + i)] < words[r]
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Fill records from one word per value, as `_column` does; stratified if there are strata.
 
@@ -318,15 +319,17 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
     evenly = len(room) > 0
     whole, m = records.shape
     together = max(min(whole, TOGETHER), 1) if evenly else _AT_A_TIME
-    groups = np.int64(1)
+    # A literal zero would be a type of its own, for which the parts are compiled too.
+    groups, most, zero = np.int64(1), np.int64(0), np.int64(0)
     for position in range(m):
         groups = max(groups, group_start[position + 1] - group_start[position])
+        most = max(most, size[position])
     # As narrow as the values allow: a batch's arrays are larger than a cache.
     buckets = np.zeros((m, together), np.uint16)
     strata_of, moved = np.zeros(together, np.int32), np.zeros(together, np.uint32)
     own = np.zeros(_AT_A_TIME, np.int32)
     at = np.zeros((groups, _AT_A_TIME), np.int32)
-    sums = np.zeros((size.max() + LANES) * LANES, np.int32)
+    sums = np.zeros((most + LANES) * LANES, np.int32)
     of_record = np.zeros(_AT_A_TIME, np.uint32)
     leasts, lasts, starts = of_record.copy(), of_record.copy(), np.zeros(_AT_A_TIME, np.int64)
     totals, befores, afters, values, none = own.copy(), own.copy(), own.copy(), own.copy(), own[:0]
@@ -350,9 +353,9 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                     stratum_stride,
                     parents_of[position],
                     parents_of[position + 1],
-                    0,
+                    zero,
                     buckets,
-                    0,
+                    zero,
                     strata_of[:in_all],
                 )
                 spread(
@@ -395,7 +398,7 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                         some,
                         of_record,
                         sums,
-                        0,
+                        zero,
                         own,
                         totals,
                         befores if several else none,
@@ -430,7 +433,7 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                     records[begun + done + r, column] = values[r]
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Draw the values of records at a position, and compute their probabilities.
 
@@ -454,15 +457,15 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912,
     some = len(at)
     whole = (some + LANES - 1) // LANES * LANES
     values, bucket = records[position], net.bucket[value_start[position] :]
-    buckets = np.empty((position + 1, some), np.int32)
+    buckets = np.empty((position + 1, some), np.uint16)
     for p in range(parent_start[group], parent_start[last_group]):
         known, bucket_of, of_parent = records[parent[p]], net.bucket[value_start[parent[p]] :], buckets[parent[p]]
         for r in range(some):
             of_parent[r] = bucket_of[np.uint64(known[r])]
     rows = np.empty((last_group - group, whole), np.int32)
     for g in range(len(rows)):
-        begin = ready if ready >= 0 else net.table_start[group + g]
-        _rows(parent, stride, parent_start[group + g], parent_start[group + g + 1], begin, buckets, 0, rows[g, :some])
+        begin, own = ready if ready >= 0 else net.table_start[group + g], group + g
+        _rows(parent, stride, parent_start[own], parent_start[own + 1], begin, buckets, np.int64(0), rows[g, :some])
     weights = np.full(some, net.within_start[position])
     if net.guide_stride[position] > 0:
         guide, by = net.guide[position], net.guide_stride[position]
@@ -519,35 +522,24 @@ def _column(net, position, records, at, words, factors):  # noqa: C901, PLR0912,
             factors[r] = (((high[value] * width) >> 30) - ((low[value] * width) >> 30)) / 4294967296.0
 
 
-@numba.njit(nogil=True, cache=True)
+@implements(draw_next, LoglinearArrays)
+@inner_kernel
 def _draw_alone(net, position, record, word):
     own = record.copy().reshape(-1, 1)
     _column(net, position, own, np.zeros(1, np.int64), np.full(1, word, np.uint32), np.empty(0))
     return np.int64(own[position, 0])
 
 
-@numba.njit(nogil=True, cache=True)
+@implements(factor_of, LoglinearArrays)
+@inner_kernel
 def _factor_alone(net, position, record):
     factors = np.empty(1)
     _column(net, position, record.copy().reshape(-1, 1), np.full(1, -1), np.empty(0, np.uint32), factors)
     return factors[0]
 
 
-@overload(draw_next)
-def _draw_next(net, position, record, word):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record, word: _draw_alone(net, position, record, word)  # noqa: PLW0108
-    return None
-
-
-@overload(factor_of)
-def _factor_of(net, position, record):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record: _factor_alone(net, position, record)  # noqa: PLW0108
-    return None
-
-
-@numba.njit(nogil=True, cache=True)
+@implements(shares_of, LoglinearArrays)
+@inner_kernel
 def _shares(net, position, record, shares):
     size = net.size[position]
     buckets = np.empty(position + 1, np.int64)
@@ -572,14 +564,8 @@ def _shares(net, position, record, shares):
         least = end
 
 
-@overload(shares_of)
-def _shares_of(net, position, record, shares):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, record, shares: _shares(net, position, record, shares)  # noqa: PLW0108
-    return None
-
-
-@numba.njit(nogil=True, cache=True)
+@implements(draw_column, LoglinearArrays)
+@inner_kernel
 def _draw_column(net, position, block, words, live, scored):
     """See `draw_column`."""
     copied, first, at = block.copied, block.at, np.empty(live, np.int64)
@@ -588,16 +574,7 @@ def _draw_column(net, position, block, words, live, scored):
     _column(net, position, block.records, at, words, block.factors[position, : live if scored else 0])
 
 
-@overload(draw_column)
-def _of_column(net, position, block, words, live, scored):  # noqa: ARG001 - numba matches the names
-    if getattr(net, "instance_class", None) is LoglinearArrays:
-        return lambda net, position, block, words, live, scored: _draw_column(  # noqa: PLW0108
-            net, position, block, words, live, scored
-        )
-    return None
-
-
-@numba.njit(nogil=True, cache=True)
+@kernel
 def all_ends(net, position, table):
     """The last word of each bucket's share, for every configuration of a position with one group, in padded rows."""
     size, width = net.size[position], table.shape[1]

@@ -14,11 +14,11 @@ record in a run of `TOGETHER` is treated alike.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
+from deniable.foundation.kernels import kernel
 from deniable.models.loglinear.flat_tables import Attributes
 from deniable.models.loglinear.stratified_sampling import TOGETHER
 
@@ -108,7 +108,7 @@ def _tables_of(attribute: int, first: Integers, second: Integers, width: Integer
     return np.stack([others, start[numbers], np.where(leads, wide, 1), np.where(leads, 1, wide)], axis=1)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _counts(own, first, second, width, start):
     """Counts of all tables."""
     counts = np.zeros(start[-1], np.int64)
@@ -118,7 +118,7 @@ def _counts(own, first, second, width, start):
     return counts
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _exchange(attribute, values, own, tables, cells, words):
     """Exchange an attribute's values between random pairs of records if its tables come nearer to their targets.
 

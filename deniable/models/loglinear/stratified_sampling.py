@@ -18,10 +18,10 @@ Source: Owen 1995, Randomly permuted (t, m, s)-nets and (t, s)-sequences.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.foundation.kernels import inner_kernel
 from deniable.models.loglinear.factors import LogTable
 from deniable.models.sequential_model import starts
 
@@ -91,7 +91,7 @@ def strata(
     )
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def spread(first, room, words, moved):
     """Scramble the upper halves of the words of some records along their row.
 

@@ -16,15 +16,15 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.kernels import inner_kernel, kernel
 from deniable.foundation.noise import OUT_OF_WORDS
 from deniable.models.complement_sampler import ComplementSampler, complement, complement_density, complement_place
-from deniable.models.sequential_kernels import Network, draw_column, factor_of
+from deniable.models.sequential_kernels import ColumnBlock, Network, draw_column, factor_of
 from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays
 from deniable.plausible_deniability.resampling import Dependence
 from deniable.samplers.histogram_seeds.noisy_histogram import PrefixHistogram
@@ -54,7 +54,7 @@ class MixtureArrays(NamedTuple):
     complement: ComplementSampler
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _begin(mixture, words, width, begun, live, block):
     """Fill in the prefixes of a block of records, and the positions of the words for the remaining attributes.
 
@@ -87,21 +87,22 @@ def _begin(mixture, words, width, begun, live, block):
         ats[i] = first
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _sample(net, mixture, words, width, records, block):
     """Fill records from `width` words each, block by block."""
+    columns = ColumnBlock(block.copied, block.at, block.records, block.factors)
     for begun in range(0, len(records), ATTEMPTS_A_BLOCK):
         live = min(ATTEMPTS_A_BLOCK, len(records) - begun)
         _begin(mixture, words, width, begun, live, block)
         for p in range(mixture.least_copied, records.shape[1]):
-            draw_column(net, p, block, words, live, False)  # noqa: FBT003 - compiled code
+            draw_column(net, p, columns, words, live, False)  # noqa: FBT003 - compiled code
         of_block = block.records
         for i in range(live):
             for p in range(records.shape[1]):
                 records[begun + i, p] = of_block[p, i]
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _factors(net, record):
     """Probability of each value of a record given the earlier ones."""
     found = np.empty(len(record))

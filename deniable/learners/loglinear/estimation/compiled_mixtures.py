@@ -6,11 +6,12 @@ Verification needs no compiled code and uses the plain form, so denoising does n
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
-import numba
 import numpy as np
 
+from deniable.foundation.kernels import inner_kernel, kernel
 
-@numba.njit(nogil=True, cache=True)
+
+@kernel
 def maximise(likelihood, weights, prior, steps):
     """Expectation maximisation of the weights of a mixture's components.
 
@@ -50,7 +51,7 @@ def maximise(likelihood, weights, prior, steps):
             weights[i] /= total
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _added_up(values):
     """The sum of at most 240 values in NumPy's order: in eight parts, or in halves of that."""
     count = len(values)

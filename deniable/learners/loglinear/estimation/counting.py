@@ -12,11 +12,11 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple, Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.kernels import kernel
 from deniable.foundation.tables import Counts
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
 
@@ -88,7 +88,7 @@ class _Tables(NamedTuple):
     table_start: NDArray[np.int64]
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _add(codes, tables, counts):  # noqa: C901, PLR0912 - one kernel
     """Add rows to all tables, in batches whose buckets stay in the processor's cache; return whether all were valid.
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.foundation.kernels import inner_kernel, kernel
 from deniable.learners.loglinear.estimation.rows import LANES, add_row, multiply_and_add, padded, scale_four
 from deniable.learners.loglinear.estimation.structural_zeros import StructuralZeros
 from deniable.measurements.noisy_tables import Cells
@@ -239,7 +239,7 @@ class Fit:
             logs[...] = flat[start:end].reshape(logs.shape)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _rake_pair(table, rows, columns, passes):
     """Scale a two-way table alternately to its row sums and column sums."""
     for _ in range(passes):
@@ -282,7 +282,7 @@ def _grouped(
     return group, first
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _cell(population, record, parents, strides):
     """The cell of a table in which a record is."""
     cell = 0
@@ -291,7 +291,7 @@ def _cell(population, record, parents, strides):
     return cell
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _refine(group, groups, population, parents, strides, cells, first):
     """Split groups by the cell of one more table; return the number of groups, numbered by first appearance.
 
@@ -326,14 +326,14 @@ def _refine(group, groups, population, parents, strides, cells, first):
     return made
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _configure(population, first, parents, strides, codes):
     """Set the parent configuration of each group, which is that of its first record, in a table."""
     for g in range(len(first)):
         codes[g] = _cell(population, first[g], parents, strides)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # noqa: C901 - one kernel
     """Scale the distributions by each table in turn towards the targets, accumulating the scales' logarithms.
 
@@ -380,7 +380,7 @@ def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # no
             _set_scales(begin, end, size, targets, model, factors, scale, largest)
 
 
-@numba.njit(nogil=True, cache=True)
+@inner_kernel
 def _set_scales(begin, end, size, targets, model, factors, scale, largest):
     """Set the scales of a table's rows to target over model, and add their logarithms, within the bound, to factors."""
     width = padded(size)
@@ -395,7 +395,7 @@ def _set_scales(begin, end, size, targets, model, factors, scale, largest):
             factors[i] = moved
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _expect(rows, law, expected):
     """Add each group's distribution to its row."""
     for g in range(len(law)):
@@ -403,7 +403,7 @@ def _expect(rows, law, expected):
             expected[rows[g], x] += law[g, x]
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _expect_all(population, first, others, sizes, begin, group, law, expected, wide):
     """Add each record's distribution to the rows of its buckets of several attributes, record by record.
 
@@ -427,7 +427,7 @@ def _expect_all(population, first, others, sizes, begin, group, law, expected, w
                 add_row(law, group[r] * wide, wide, expected, row * wide)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def draw(group, law, words, drawn):
     """Draw a bucket for each record from the distribution of its group."""
     last = law.shape[1] - 1

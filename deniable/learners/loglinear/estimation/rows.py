@@ -9,11 +9,11 @@ width is a multiple of four; its padding is 0. What the numbers mean does not be
 
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from deniable.foundation.kernels import kernel
 from deniable.models.loglinear.vectors import shuffled, transposed
 
 LANES = 4
@@ -24,7 +24,7 @@ _INT, _LONG, _FLOAT = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def padded(size):
     """The smallest multiple of four that is at least a size."""
     return (size + LANES - 1) // LANES * LANES
