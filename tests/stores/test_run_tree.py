@@ -11,7 +11,6 @@ from mlflow import MlflowClient
 from mlflow.artifacts import download_artifacts
 
 from deniable.ledger.entries import digest_of
-from infra.servers.local_servers import start_mlflow
 from schemas.references import Audience
 from schemas.spec.release_spec import load_spec
 from stores.servers.mlflow_database import ready_client
@@ -23,6 +22,7 @@ from stores.vault.workspace import Workspace
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.recorded_release import codes, record_release
 from tests.small_release import write_small_release
+from tests.warm.servers import mlflow_server
 
 NAME = "small-20261120T000000Z"
 ELSEWHERE = """
@@ -123,9 +123,7 @@ def test_a_server_lists_the_same_and_browsing_its_pages_changes_nothing(
 ) -> None:
     before = snapshot(state, made.mlflow_run_id)
     database = (state / "mlflow" / "mlflow.db").read_bytes()
-    server = start_mlflow(state)
-    try:
-        server.wait_until_up()
+    with mlflow_server(state) as server:
         user, _, password = server.credentials.partition(":")
         for path, question in pages(made, client):
             header = {"Content-Type": "application/json"}
@@ -141,8 +139,6 @@ def test_a_server_lists_the_same_and_browsing_its_pages_changes_nothing(
         monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", user)
         monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", password)
         assert snapshot(state, made.mlflow_run_id) == before
-    finally:
-        server.stop()
     assert (state / "mlflow" / "mlflow.db").read_bytes() == database
 
 
