@@ -46,6 +46,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         return record_release(state, NAME, spec)
 
 
+@pytest.fixture(scope="module")
+def untouched(made: Workspace) -> tuple[dict[str, str], dict[str, str]]:
+    """The owners of things in what was made, and all that is listed of it; copies have the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(made.state))
+        owners = named(made, MlflowClient(mlflow_uri(made.state)))
+        return owners, dict(snapshot(made.state, made.mlflow_run_id).items)
+
+
 @pytest.fixture
 def state(made: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copied_state(made.state, tmp_path / "state", monkeypatch)
@@ -261,10 +270,16 @@ DEEDS: list[tuple[str, str, str, str]] = [
 
 @pytest.mark.parametrize(("table", "change", "owner", "what"), DEEDS)
 def test_a_change_in_the_database_changes_exactly_what_was_changed(
-    table: str, change: str, owner: str, what: str, state: Path, made: Workspace, client: MlflowClient
+    table: str,
+    change: str,
+    owner: str,
+    what: str,
+    state: Path,
+    made: Workspace,
+    untouched: tuple[dict[str, str], dict[str, str]],
 ) -> None:
-    place = f"{named(made, client)[owner]}/{what}"
-    before = snapshot(state, made.mlflow_run_id).items
+    owners, before = untouched
+    place = f"{owners[owner]}/{what}"
     change_mlflow(state, f"UPDATE {table} SET {change}")  # noqa: S608 - written here
     after = snapshot(state, made.mlflow_run_id).items
     assert before.keys() == after.keys()
