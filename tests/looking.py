@@ -80,6 +80,7 @@ def look_at_mlflow(
     run: str,
     *,
     file: str = "internal/report.html",
+    only: Callable[[list[str]], list[str]] = list,
     seen: Seen = nothing_more,
 ) -> None:
     """Open MLflow's pages, each for the first time: experiments, runs, a run, one of its files, the registry, a model.
@@ -91,6 +92,7 @@ def look_at_mlflow(
         dataset: the experiment's id, and its name.
         run: the id of a release's run.
         file: one of its artifacts.
+        only: chooses pages by their names.
         seen: what is done with each page.
     """
     number, name = dataset
@@ -102,7 +104,8 @@ def look_at_mlflow(
         "registry": ("#/models", name),
         "model": (f"#/models/{name}", "Version 1"),
     }
-    for what, (place, shown) in pages.items():
+    for what in only([*pages]):
+        place, shown = pages[what]
         page = chromium.page(address, width=1400, height=1000, credentials=credentials)
         page.goto(f"{address}/{place}")
         page.get_by_text(shown).first.wait_for()

@@ -32,8 +32,8 @@ def change_mlflow(state: Path, *statements: str) -> None:
 def copied_state(state: Path, copy: Path, patch: pytest.MonkeyPatch) -> Path:
     """Copy a state folder without Prefect's part, relocate MLflow's part of the copy, and use it."""
     shutil.copytree(state, copy, ignore=shutil.ignore_patterns("prefect", "vault"))
-    for table, column in _PLACES.items():
-        change_mlflow(copy, f"UPDATE {table} SET {column} = replace({column}, '{state}', '{copy}')")  # noqa: S608
+    replaced = "UPDATE {0} SET {1} = replace({1}, '{2}', '{3}')"
+    change_mlflow(copy, *(replaced.format(table, column, state, copy) for table, column in _PLACES.items()))
     # MLflow stores the location of a run's files.
     utils._artifact_repos_cache.clear()
     patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(copy))

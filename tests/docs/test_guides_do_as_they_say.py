@@ -13,6 +13,7 @@ import pytest
 
 from tests.docs.guide_blocks import Command, commands, directives, programs
 from tests.extent import is_night
+from tests.pictures import drawn_once
 from tests.warm.python import warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,14 +83,14 @@ def _ignored(folder: str, names: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """The copy that all pages share, one after the other; by day the commands of the flows are forked."""
+    """The copy that all pages share, one after the other; by day commands and programs are forked."""
     project = Project(tmp_path_factory.mktemp("guides"))
     environment = project.folder / ".venv"
     if is_night():
         environment.symlink_to(ROOT / ".venv")
         yield project
     else:
-        with warm_python(environment, ROOT / ".venv", project.folder / "var"):
+        with warm_python(environment, ROOT / ".venv", project.folder / "var"), drawn_once():
             yield project
 
 
@@ -144,7 +145,7 @@ def test_a_page_prints_what_it_shows(page: Path, fresh: Project) -> None:
     if written := programs(page):
         program = fresh.folder / "page.py"
         program.write_text("\n\n".join(written), encoding="utf-8")
-        done = fresh.run(f"PYTHONPATH=. {sys.executable} page.py")
+        done = fresh.run("PYTHONPATH=. .venv/bin/python page.py")
         assert done.returncode == 0, f"{page.relative_to(ROOT)}\n{done.stdout}"
 
 

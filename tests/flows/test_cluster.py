@@ -46,6 +46,7 @@ from tests.flows.command import command, environment, run, variables_of_this_ser
 from tests.mechanisms.table import LEARNERS
 from tests.small_release import NAMES, write_small_release
 from tests.store_server import BUCKET, ObjectStore, object_store
+from tests.warm import run_module
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = 12
@@ -66,9 +67,8 @@ class Agency:
 
     def workers(self) -> list[psutil.Process]:
         """The processes that do the work, and not those that watch over them."""
-        noted = json.loads((self.state / "cluster" / "run" / "workers.json").read_text())
-        family = psutil.Process(noted["pid"]).children(recursive=True)
-        return [one for one in family if "spawn_main" in " ".join(one.cmdline())]
+        with self.runner as runner:
+            return [psutil.Process(pid) for pid in runner.client.run(os.getpid).values()]
 
     def told(self) -> dict[str, str]:
         """Where the flows of this process are recorded."""
@@ -329,7 +329,8 @@ def test_workers_keep_and_log_no_record(agency: Agency) -> None:
 
 def test_nobody_is_answered_without_the_certificate_and_no_page_is_served(agency: Agency) -> None:
     noted = [json.loads(path.read_text())["pid"] for path in (agency.state / "cluster" / "run").glob("*.json")]
-    processes = [one for pid in noted for one in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True))]
+    family = [one for pid in noted for one in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True))]
+    processes = {one.pid: one for one in (*family, *agency.workers())}.values()
     listening = {
         connection.laddr
         for process in processes
@@ -367,13 +368,14 @@ def released_while_killed(agency: Agency, alone: Alone) -> Path | DeniableError:
 
     Those who watch over the workers start others.
     """
-    known, done = drawn(agency), Event()
+    known, workers, done = drawn(agency), agency.workers(), Event()
+    assert len(workers) == 2
     killed: list[int] = []
 
     def wait_and_kill() -> None:
         while not done.is_set() and known == drawn(agency):
             time.sleep(0.005)
-        for worker in agency.workers():
+        for worker in workers:
             worker.send_signal(signal.SIGKILL)
         killed.append(len(drawn(agency) - known))
 
@@ -451,7 +453,7 @@ def worker(agency: Agency, *before: str, **variables: str) -> Iterator["subproce
 def other_code(folder: Path) -> str:
     """A copy of the project that is not the same."""
     for package in ("deniable", "schemas", "stores", "reports", "tasks", "infra", "flows"):
-        copytree(ROOT / package, folder / package, ignore=ignore_patterns("__pycache__", "browser"))
+        copytree(ROOT / package, folder / package, ignore=ignore_patterns("browser"))
     with (folder / "tasks" / "data" / "clean.py").open("a") as module:
         module.write("# another version\n")
     return str(folder)
@@ -596,15 +598,11 @@ def test_a_cluster_needs_an_address_and_a_prefect_server_that_stays(
 
 def test_a_deployment_names_its_cluster_by_a_variable(tmp_path: Path) -> None:
     flows = "entrypoints.release, entrypoints.refresh, entrypoints.audit"
-    said = f"from flows import entrypoints; print(*(type(flow.task_runner).__name__ for flow in ({flows})))"
-    done = subprocess.run(
-        [sys.executable, "-c", said],
-        env={**environment(tmp_path / "home"), "DENIABLE_STATE": str(tmp_path), "DENIABLE_DASK": "tls://127.0.0.1:1"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    script = tmp_path / "script.py"
+    script.write_text(f"from flows import entrypoints; print(*(type(flow.task_runner).__name__ for flow in ({flows})))")
+    named = {"DENIABLE_STATE": str(tmp_path), "DENIABLE_DASK": "tls://127.0.0.1:1"}
+    done = run_module(str(script), [], env={**environment(tmp_path / "home"), **named}, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "ClusterRunner ClusterRunner ThreadPoolTaskRunner"
 
 

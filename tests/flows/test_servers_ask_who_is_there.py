@@ -5,6 +5,7 @@ A browser adds the password that it remembers to whatever a page sends, so what 
 
 import json
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,22 +36,18 @@ from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from tests.browser import browser
 from tests.flows.command import environment, run, servers_of, start
 from tests.looking import look_at_prefect
-from tests.small_release import write_small_release
+from tests.small_release import QUICK, write_small_release
 from tests.unpacked import files_with, forms_of_secret
-from tests.warm.servers import bring_databases
+from tests.warm.servers import PREFECT_BY_ITSELF, bring_databases, forked_servers
 
 KEY = "5b" * 32
 OTHERS = ("https://page.example", "http://127.0.0.1:9", "http://localhost:9", "null", "http://[")
-BY_ITSELF = """
-import sys
-from prefect.server.api.server import create_app
-from infra.servers.serving import serve
-serve(create_app(), int(sys.argv[1]), log_level="error")
-"""
 SECRETS = "/api/block_documents/filter"
 # What a form or a script of another page can send without asking the server first.
 SIMPLE = {"Content-Type": "text/plain"}
 JSON = {"Content-Type": "application/json"}
+# Otherwise each request reads all certificates that the machine trusts.
+TRUSTED = ssl.create_default_context()
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +92,7 @@ def ask(server: Server, method: str, path: str, content: str = "", *, known: boo
         headers={name.replace("_", "-"): value for name, value in headers.items()},
         auth=(user, password) if known else None,
         timeout=60,
+        verify=TRUSTED,
     )
 
 
@@ -118,9 +116,8 @@ def test_nobody_is_answered_without_the_password(
     assert ask(server, method, path, content, **JSON).status_code == 200
     for wrong in ("", "Basic ZGVuaWFibGU6", "Basic ZGVuaWFibGU6ZGVuaWFibGU=", "Bearer x", "Basic ü"):
         told = {**JSON, "Authorization": wrong} if wrong else JSON
-        answer = httpx.request(
-            method, server.address + path, content=content, headers=[(k.encode(), v.encode()) for k, v in told.items()]
-        )
+        sent = [(k.encode(), v.encode()) for k, v in told.items()]
+        answer = httpx.request(method, server.address + path, content=content, headers=sent, verify=TRUSTED)
         assert answer.status_code == 401, wrong
     said = ask(server, "GET", {"prefect": "/api/health", "mlflow": "/health"}[name], known=False)
     assert said.text in {"true", "OK"}
@@ -290,13 +287,13 @@ def test_the_password_is_no_argument_and_in_no_log(both: dict[str, Server], name
 
 
 def test_a_command_s_own_server_asks_for_the_password_while_it_runs(tmp_path: Path) -> None:
-    spec = write_small_release(tmp_path / "spec", key={"custodian": "prefect_secret"})
+    spec = write_small_release(tmp_path / "spec", **QUICK, key={"custodian": "prefect_secret"})
     (tmp_path / "home").mkdir()
     bring_databases(tmp_path / "state")
     release = start("release", spec, "--state", tmp_path / "state", home=tmp_path / "home")
     assert release.stderr is not None
     for line in release.stderr:
-        if line.startswith("learn structure"):
+        if line.startswith("learn parameters"):
             break
     [server] = servers_of(tmp_path / "state")
     [listening] = [one for one in psutil.Process(server).net_connections("inet") if one.status == psutil.CONN_LISTEN]
@@ -335,21 +332,23 @@ def test_no_page_is_served_that_would(prefect: Server, both: dict[str, Server]) 
 
 
 def test_the_pages_that_prefect_serves_by_itself_would_ask_and_are_found_out(state: Path, tmp_path: Path) -> None:
+    bring_databases(tmp_path)
     listening, credentials = listen(), new_credentials()
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     told = guarded_prefect(credentials, Fernet.generate_key().decode(), address)
     by_itself = {name: value for name, value in told.items() if name not in PAGES_THAT_ASK_NOBODY_ELSE}
-    here = {"PREFECT_HOME": str(tmp_path), "PREFECT_UI_ENABLED": "1", "PREFECT__SERVER_WEBSERVER_ONLY": "1"}
+    here = {"PREFECT_HOME": str(tmp_path / "prefect"), "PREFECT_UI_ENABLED": "1", "PREFECT__SERVER_WEBSERVER_ONLY": "1"}
     quietest = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
-    server = Server(
-        "Prefect by itself",
-        [sys.executable, "-c", BY_ITSELF],
-        listening=listening,
-        health="/api/health",
-        log=tmp_path / "log",
-        credentials=credentials,
-        environment={**by_itself, **here, **quietest},
-    )
+    with forked_servers():
+        server = Server(
+            "Prefect by itself",
+            [sys.executable, "-m", PREFECT_BY_ITSELF],
+            listening=listening,
+            health="/api/health",
+            log=tmp_path / "log",
+            credentials=credentials,
+            environment={**by_itself, **here, **quietest},
+        )
     try:
         server.wait_until_up()
         with browser(tmp_path) as chromium:

@@ -8,12 +8,12 @@ import pytest
 from mlflow.exceptions import MlflowException
 from requests import PreparedRequest, Response, Session
 
-from infra.servers.local_servers import Server, free_port, start_mlflow, start_prefect
+from infra.servers.local_servers import Server, free_port
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.tracking.client import RecordFailed, recording
 from tests.flows.command import run, start, variables_of
 from tests.small_release import write_small_release
-from tests.warm.servers import bring_databases
+from tests.warm.servers import mlflow_server, prefect_server
 
 if TYPE_CHECKING:
     import subprocess
@@ -46,12 +46,9 @@ class Served(NamedTuple):
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
-    bring_databases(tmp_path / "state")
     port = free_port()
-    here = Served(tmp_path / "state", tmp_path / "home", port, start_prefect(tmp_path / "state", port))
-    here.server.wait_until_up()
-    yield here
-    here.server.stop()
+    with prefect_server(tmp_path / "state", port) as server:
+        yield Served(tmp_path / "state", tmp_path / "home", port, server)
 
 
 def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is_back(
@@ -81,12 +78,8 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     assert "Prefect must answer" in silent.stderr
     assert len(silent.stderr.strip().splitlines()) == 1
 
-    back = start_prefect(served.state, served.port, credentials=served.server.credentials)
-    try:
-        back.wait_until_up()
+    with prefect_server(served.state, served.port, credentials=served.server.credentials):
         done = served.run("release", spec)
-    finally:
-        back.stop()
     assert done.returncode == 0, done.stderr
     charges = Ledger.open(ledger_place(served.state)).charges("people")
     assert [each.charge.step for each in charges] == ["learn_structure", "learn_parameters", "synthesize"]
@@ -119,16 +112,12 @@ def test_an_mlflow_server_that_is_gone_and_one_that_forbids_are_told_apart(
     monkeypatch.setenv(TIMES, "0")
     (tmp_path / "mlflow").mkdir()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}")
-    pages = start_mlflow(tmp_path)
-    try:
-        pages.wait_until_up()
+    with mlflow_server(tmp_path) as pages:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", pages.address)
         user, _, password = pages.credentials.partition(":")
         monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", user)
         monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", password)
         forbidden = said_of(tmp_path)
-    finally:
-        pages.stop()
     assert "must let its user write" in forbidden
     gone = said_of(tmp_path)
     assert "check that its server and its database run" in gone
@@ -141,10 +130,8 @@ def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_before_it_
     (tmp_path / "mlflow").mkdir()
     pages_of = f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", pages_of)
-    pages = start_mlflow(tmp_path)
     asked: list[int] = []
-    try:
-        pages.wait_until_up()
+    with mlflow_server(tmp_path) as pages:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", pages.address)
         user, _, password = pages.credentials.partition(":")
         monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", user)
@@ -160,6 +147,4 @@ def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_before_it_
             except RecordFailed:
                 pass
             asked.append(len(counted))
-    finally:
-        pages.stop()
     assert asked == [1, 2, 1], "once it was given up, it is asked briefly whether it answers before anything else"

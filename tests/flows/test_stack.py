@@ -15,6 +15,8 @@ import psutil
 import psycopg
 import pytest
 
+from infra.stack.servers import mlflow_server, prefect_server, watch, worker
+from infra.stack.settings import Stack
 from tests.agency import Agency, ask, release_of
 from tests.browser import browser
 from tests.flows.command import run
@@ -32,7 +34,7 @@ def refusal(page: str, credentials: str | None, body: object | None = None, meth
 def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agency]:
     """An agency that had a ledger before it had servers."""
     folder = tmp_path_factory.mktemp("agency")
-    specs = write_small_release(folder / "specs").parent
+    specs = write_small_release(folder / "specs", **QUICK).parent
     (specs / "spec.yaml").rename(specs / "small.yaml")
     asking = {"name": "asking", "decision": {"always_ask": True, "approvers": ["ines"]}}
     write_small_release(specs, **deepcopy({**QUICK, **asking})).rename(specs / "asking.yaml")
@@ -173,10 +175,14 @@ def test_none_of_it_calls_out(agency: Agency, released: dict[str, Any]) -> None:
 
 def test_no_password_is_an_argument_of_a_process_or_stands_in_a_log(agency: Agency, released: dict[str, Any]) -> None:
     secrets = set(agency.said("secrets").values())
-    arguments = ""
+    stack = Stack(agency.state)
+    daemons = (prefect_server(stack), mlflow_server(stack), worker(stack), watch(stack))
+    # By day, these are forked from one process, which has arguments of its own.
+    arguments = " ".join(argument for each in daemons for argument in each.command)
     for process in agency.processes():
         with suppress(psutil.NoSuchProcess):
             arguments += f" {' '.join(process.cmdline())}"
+    assert all(f" {name} " in f"{arguments} " for name in ("infra.stack.mlflow_server", "worker", "watch"))
     assert "postgres" in arguments
     logs = "".join(path.read_text(errors="replace") for path in (agency.state / "stack" / "logs").iterdir())
     assert not [secret for secret in secrets if secret in arguments or secret in logs]

@@ -55,8 +55,8 @@ def state(made: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 @pytest.fixture
 def served(tmp_path: Path) -> History:
     """The history of a server that was just made."""
-    database = f"sqlite:///{tmp_path / 'server.db'}"
-    ready_client(database)
+    (tmp_path / "server" / "mlflow").mkdir(parents=True)
+    ready_client(database := mlflow_uri(tmp_path / "server"))
     files = tmp_path / "files"
     files.mkdir()
     return history_served(tmp_path / "state", place="the server", database=database, files=files)

@@ -1,9 +1,8 @@
 """A state folder knows its ledger: one that was lost, replaced or exchanged is refused, with the reason."""
 
+import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,7 @@ from stores.ledger.recovery import recover
 from stores.vault.scratch import scratch_folder
 from tests.charging import charge, cost, policy
 from tests.postgres import fresh_database
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.warm.forking import FORKS
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -131,29 +129,36 @@ def test_a_ledger_that_others_went_on_with_is_the_same(state: Path, place: str) 
     shutil.rmtree(other)
 
 
-_KILLED = """
-import os, signal, sys
-from pathlib import Path
-from stores.ledger.anchor import Anchor
-from stores.ledger.state_ledger import state_ledger
-from tests.stores.test_ledger_anchor import asks
+def ends(work: Callable[..., None], place: str, *given: tuple[Path, object]) -> list[int | None]:
+    """How processes end that use the ledger of a state folder, all at the same time."""
+    processes = [FORKS.Process(target=with_ledger, args=(place, work, *each)) for each in given]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return [process.exitcode for process in processes]
 
-state, moment = Path(sys.argv[1]), sys.argv[2]
-ledger = state_ledger(state)
-whole = Anchor.extend
 
-def killed(self, first, lines):
-    if moment == "torn":
-        with self.place.open("a") as file:
-            file.write(lines[-1][:40])
-            file.flush()
-    if moment == "kept":
-        whole(self, first, lines)
-    os.kill(os.getpid(), signal.SIGKILL)
+def with_ledger(place: str, work: Callable[..., None], *given: object) -> None:
+    os.environ[LEDGER_VARIABLE] = place
+    work(*given)
 
-Anchor.extend = killed
-ledger.reserve(asks(3))
-"""
+
+def charge_and_be_killed(state: Path, moment: str) -> None:
+    """Charge, and be killed once the ledger has the charge, and the state folder has nothing, a part or all of it."""
+    ledger, whole = opening.state_ledger(state), Anchor.extend
+
+    def killed(anchor: Anchor, first: int, lines: list[str]) -> None:
+        if moment == "torn":
+            with anchor.place.open("a") as file:
+                file.write(lines[-1][:40])
+                file.flush()
+        if moment == "kept":
+            whole(anchor, first, lines)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Anchor.extend = killed  # type: ignore[assignment,method-assign]
+    ledger.reserve(asks(3))
 
 
 @pytest.mark.parametrize("moment", ["before", "torn", "kept"])
@@ -161,8 +166,7 @@ def test_a_process_that_is_killed_between_ledger_and_state_folder_stops_nobody(
     state: Path, place: str, moment: str
 ) -> None:
     before = kept_lines(place)
-    done = subprocess.run([sys.executable, "-c", _KILLED, str(state), moment], cwd=ROOT, check=False)
-    assert done.returncode == -signal.SIGKILL
+    assert ends(charge_and_be_killed, place, (state, moment)) == [-signal.SIGKILL]
     assert len(kept_lines(place)) == len(before) + 1
     assert len(Anchor(state).lines()) == len(before) + (moment == "kept")
     reserved = opened(state).reserve(asks(3))
@@ -186,23 +190,15 @@ def test_nothing_may_be_drawn_while_the_state_folder_cannot_keep_the_charge(stat
     assert Anchor(state).lines() == kept_lines(place)
 
 
-_CHARGING = """
-import sys
-from pathlib import Path
-from stores.ledger.state_ledger import state_ledger
-from tests.stores.test_ledger_anchor import asks
-for number in range(8):
-    name = f"{sys.argv[2]} {number}"
-    state_ledger(Path(sys.argv[1])).reserve(asks(1, release=name, inputs=name))
-"""
+def charge_often(state: Path, number: int) -> None:
+    for another in range(8):
+        name = f"{number} {another}"
+        opening.state_ledger(state).reserve(asks(1, release=name, inputs=name))
 
 
 def test_processes_that_charge_at_once_keep_one_copy(state: Path, place: str) -> None:
     opened(state).set_policy(policy(100))
-    charging = [
-        subprocess.Popen([sys.executable, "-c", _CHARGING, str(state), str(number)], cwd=ROOT) for number in range(4)
-    ]
-    assert [process.wait() for process in charging] == [0] * 4
+    assert ends(charge_often, place, *((state, number) for number in range(4))) == [0] * 4
     assert Anchor(state).lines() == kept_lines(place)
     assert len(kept_lines(place)) == 6 + 32
 

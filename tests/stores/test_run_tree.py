@@ -11,7 +11,6 @@ from mlflow import MlflowClient
 from mlflow.artifacts import download_artifacts
 
 from deniable.ledger.entries import digest_of
-from infra.servers.local_servers import start_mlflow
 from schemas.references import Audience
 from schemas.spec.release_spec import load_spec
 from stores.servers.mlflow_database import ready_client
@@ -23,6 +22,7 @@ from stores.vault.workspace import Workspace
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.recorded_release import codes, record_release
 from tests.small_release import write_small_release
+from tests.warm.servers import mlflow_server
 
 NAME = "small-20261120T000000Z"
 ELSEWHERE = """
@@ -44,6 +44,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(state))
         return record_release(state, NAME, spec)
+
+
+@pytest.fixture(scope="module")
+def untouched(made: Workspace) -> tuple[dict[str, str], dict[str, str]]:
+    """The owners of things in what was made, and all that is listed of it; copies have the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(made.state))
+        owners = named(made, MlflowClient(mlflow_uri(made.state)))
+        return owners, dict(snapshot(made.state, made.mlflow_run_id).items)
 
 
 @pytest.fixture
@@ -123,9 +132,7 @@ def test_a_server_lists_the_same_and_browsing_its_pages_changes_nothing(
 ) -> None:
     before = snapshot(state, made.mlflow_run_id)
     database = (state / "mlflow" / "mlflow.db").read_bytes()
-    server = start_mlflow(state)
-    try:
-        server.wait_until_up()
+    with mlflow_server(state) as server:
         user, _, password = server.credentials.partition(":")
         for path, question in pages(made, client):
             header = {"Content-Type": "application/json"}
@@ -141,8 +148,6 @@ def test_a_server_lists_the_same_and_browsing_its_pages_changes_nothing(
         monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", user)
         monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", password)
         assert snapshot(state, made.mlflow_run_id) == before
-    finally:
-        server.stop()
     assert (state / "mlflow" / "mlflow.db").read_bytes() == database
 
 
@@ -265,10 +270,16 @@ DEEDS: list[tuple[str, str, str, str]] = [
 
 @pytest.mark.parametrize(("table", "change", "owner", "what"), DEEDS)
 def test_a_change_in_the_database_changes_exactly_what_was_changed(
-    table: str, change: str, owner: str, what: str, state: Path, made: Workspace, client: MlflowClient
+    table: str,
+    change: str,
+    owner: str,
+    what: str,
+    state: Path,
+    made: Workspace,
+    untouched: tuple[dict[str, str], dict[str, str]],
 ) -> None:
-    place = f"{named(made, client)[owner]}/{what}"
-    before = snapshot(state, made.mlflow_run_id).items
+    owners, before = untouched
+    place = f"{owners[owner]}/{what}"
     change_mlflow(state, f"UPDATE {table} SET {change}")  # noqa: S608 - written here
     after = snapshot(state, made.mlflow_run_id).items
     assert before.keys() == after.keys()

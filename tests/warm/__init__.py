@@ -16,11 +16,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from tests.extent import is_night
 from tests.pictures import are_drawn_once, drawn_once
 from tests.warm.becoming import become
+from tests.warm.daemons import fork_daemons
 from tests.warm.forking import FORKS
+from tests.warm.python import python_of_commands
 from tests.warm.servers import fork_servers
 
 _WRITING = os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -97,7 +100,7 @@ class Started:
                 *(module, list(arguments), dict(env), cwd, _umask(), Path(os.devnull)),
                 *(places["stdout"], places["stderr"]),
             )
-            self._process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once()})
+            self._process = FORKS.Process(target=_become, args=given, kwargs=_how())
             # Not waiting for it to be opened at the other end, which a process that fails at once never does.
             reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
             self._process.start()
@@ -157,11 +160,16 @@ def _status(
     mounts: int | None = None,
 ) -> int:
     given = (module, list(arguments), dict(env), cwd, _umask(), answers, out, err)
-    process = FORKS.Process(target=_become, args=given, kwargs={"once": are_drawn_once(), "mounts": mounts})
+    process = FORKS.Process(target=_become, args=given, kwargs={**_how(), "mounts": mounts})
     process.start()
     process.join()
     assert process.exitcode is not None
     return process.exitcode
+
+
+def _how() -> dict[str, Any]:
+    """What applies to all commands of this process now."""
+    return {"once": are_drawn_once(), "python": None if is_night() else python_of_commands()}
 
 
 def _umask() -> int:
@@ -181,6 +189,7 @@ def _become(
     err: Path,
     *,
     once: bool,
+    python: str | None,
     mounts: int | None = None,
 ) -> NoReturn:
     """Turn this process into the command."""
@@ -194,6 +203,9 @@ def _become(
     os.chdir(cwd)
     os.umask(umask)
     fork_servers()
+    if python is not None:
+        sys.executable = python
+        fork_daemons()
     with drawn_once(once=once):
         status = become(module, arguments, env)
     atexit._run_exitfuncs()

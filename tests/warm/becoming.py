@@ -1,11 +1,16 @@
 """Turns a forked process into a command, as if Python had just been started for it with everything imported."""
 
+import atexit
 import os
 import runpy
+import signal
 import sys
 import tempfile
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tests.extent import is_night
 
 _READ_AT_IMPORT = {"PREFECT_HOME", "PREFECT_API_URL", "PREFECT_API_AUTH_STRING"}
 _SET_UP: dict[str, str] = {}
@@ -27,13 +32,16 @@ def _of_logging() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith("PREFECT_LOGGING_")}
 
 
-def become(module: str, arguments: Sequence[str], env: dict[str, str]) -> int:
+def become(
+    module: str, arguments: Sequence[str], env: dict[str, str], prepare: Callable[[], None] = lambda: None
+) -> int:
     """Run `python -m module arguments` in this process, with its standard input and output.
 
     Args:
-        module: the module to run.
+        module: the module to run, or a script.
         arguments: arguments of the command.
         env: its environment.
+        prepare: what is done first in this environment.
 
     Returns:
         Its exit status.
@@ -44,10 +52,13 @@ def become(module: str, arguments: Sequence[str], env: dict[str, str]) -> int:
     os.environ.__class__ = os._Environ
     os.environ.clear()
     os.environ.update(env)
-    read_settings_again()
+    prepare()
+    read_again()
     tempfile.tempdir = None
     sys.argv = [module, *arguments]
     os.environ.__class__ = _Environment
+    if not is_night():
+        os.execv = _become_instead  # type: ignore[assignment]
     status = _status_of(module)
     sys.stdout.flush()
     return status
@@ -69,10 +80,10 @@ class _Environment(os._Environ[str]):
         address = self.get("DENIABLE_PREFECT_API_URL")
         waits = address and address != self.get("PREFECT_API_URL")
         if not waits and any(self.get(name) != value for name, value in before.items()):
-            read_settings_again()
+            read_again()
 
 
-def read_settings_again() -> None:
+def read_again() -> None:
     """Read Prefect's settings, unless that would create its folder in the user's home."""
     if "PREFECT_HOME" not in os.environ:
         return
@@ -85,9 +96,28 @@ def read_settings_again() -> None:
         setup_logging(incremental=False)
 
 
+_execv = os.execv
+
+
+def _become_instead(program: str, command: Sequence[str]) -> NoReturn:
+    """Become another module in place of starting Python again; nothing of the present one is left."""
+    if program != sys.executable or command[1] != "-m":
+        _execv(program, command)
+    atexit._clear()
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        signal.signal(number, handler)
+    status = become(command[2], command[3:], dict(os.environ))
+    atexit._run_exitfuncs()
+    os._exit(status)
+
+
 def _status_of(module: str) -> int:
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        if module.endswith(".py"):
+            sys.path.insert(0, str(Path(module).resolve().parent))
+            runpy.run_path(module, run_name="__main__")
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)  # noqa: T201 - as Python does

@@ -1,35 +1,42 @@
-"""A `.venv/bin/python` whose `-m flows` is forked like the commands of other tests; everything else runs as usual.
+"""A `python` whose `-m flows` and scripts are forked like the commands of other tests; all else runs as usual.
 
-It is for shells and make, which start commands by that name.
+It is for shells and make, which start commands by that name, and for commands that start others.
 """
 
+import atexit
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
 from tempfile import TemporaryDirectory
 from threading import Thread
 
-from tests.warm import run_for
+from tests import warm
 
+_OF_PREFECT = ("prefect", "prefect.engine", "prefect.runner._workspace_supervisor")
 _SHIM = """#!{python} -IS
 import json, os, socket, sys
-if sys.argv[1:3] != ["-m", "flows"]:
+asked = sys.argv[1:]
+if asked[:1] == ["-m"] and asked[1] in {forked!r}:
+    del asked[0]
+elif not asked or not asked[0].endswith(".py"):
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
-with socket.socket(socket.AF_UNIX) as asked:
-    asked.connect({address!r})
-    asked.sendall(json.dumps([os.getpid(), sys.argv[3:], dict(os.environ), os.getcwd()]).encode())
-    asked.shutdown(socket.SHUT_WR)
-    sys.exit(int(asked.recv(8)))
+with socket.socket(socket.AF_UNIX) as forks:
+    forks.connect({address!r})
+    forks.sendall(json.dumps([os.getpid(), asked, dict(os.environ), os.getcwd()]).encode())
+    forks.shutdown(socket.SHUT_WR)
+    sys.exit(int(forks.recv(8)))
 """
 
 
 class _Answer(StreamRequestHandler):
     def handle(self) -> None:
-        process, arguments, environment, folder = json.loads(self.rfile.read())
-        state = {"DENIABLE_STATE": str(self.server.state)}  # type: ignore[attr-defined]
-        status = run_for(process, "flows", arguments, env=state | environment, cwd=Path(folder))
+        process, (module, *arguments), environment, folder = json.loads(self.rfile.read())
+        told = self.server.told  # type: ignore[attr-defined]
+        status = warm.run_for(process, module, arguments, env=told | environment, cwd=Path(folder))
         self.wfile.write(str(status).encode())
 
 
@@ -47,12 +54,41 @@ def warm_python(environment: Path, copied: Path, state: Path) -> Iterator[None]:
         if path.name not in {"bin", "python"}:
             (environment / path.relative_to(copied)).symlink_to(path)
     with TemporaryDirectory(prefix="deniable-warm-") as folder:
-        address = f"{folder}/python"
-        python = environment / "bin" / "python"
-        python.write_text(_SHIM.format(python=str(copied / "bin" / "python"), address=address))
-        python.chmod(0o700)
-        with ThreadingUnixStreamServer(address, _Answer) as server:
-            server.state = state  # type: ignore[attr-defined]
-            Thread(target=server.serve_forever, daemon=True).start()
+        told = {"DENIABLE_STATE": str(state)}
+        server = _serve(environment / "bin" / "python", str(copied / "bin" / "python"), ["flows"], Path(folder), told)
+        with server:
             yield
             server.shutdown()
+
+
+@cache
+def python_of_commands() -> str:
+    """Return the `python` by which the commands of this process start Prefect's; they are forked too."""
+    folder = TemporaryDirectory(prefix="deniable-warm-")
+    python = Path(folder.name, "python")
+    server = _serve(python, sys.executable, _OF_PREFECT, Path(folder.name), {})
+    atexit.register(folder.cleanup)
+    atexit.register(server.server_close)
+    return str(python)
+
+
+def _serve(
+    python: Path, original: str, forked: Sequence[str], folder: Path, told: Mapping[str, str]
+) -> ThreadingUnixStreamServer:
+    """Make a `python`, and serve it.
+
+    Args:
+        python: the file.
+        original: what runs everything else.
+        forked: the modules that are forked.
+        folder: for a socket.
+        told: variables of the modules, unless their environment has others.
+    """
+    address = str(folder / "asked")
+    python.write_text(_SHIM.format(python=original, address=address, forked=forked))
+    python.chmod(0o700)
+    server = ThreadingUnixStreamServer(address, _Answer)
+    server.daemon_threads = True
+    server.told = told  # type: ignore[attr-defined]
+    Thread(target=server.serve_forever, daemon=True).start()
+    return server

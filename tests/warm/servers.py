@@ -1,24 +1,21 @@
-"""Prefect servers of forked commands, forked from these, so that they need neither imports nor migrations.
+"""Servers of forked commands, forked like these, so that they need neither imports nor migrations.
 
-The contents of such a server, its socket, database and password are as for a user. Its database is copied from one that
-Prefect has created.
+The contents of such a server, its socket, database and password are as for a user. The database of Prefect's is copied
+from one that Prefect has created.
 """
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 from asyncio import base_tasks
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from multiprocessing import get_context
-from multiprocessing.context import ForkContext, ForkServerContext
 from pathlib import Path
-from socket import recv_fds, send_fds, socket, socketpair
-from typing import IO, Any
+from typing import Any
 
 import pytest
 from prefect.settings import Settings
@@ -28,12 +25,11 @@ from infra.servers.local_servers import Server
 from stores.locks import locked
 from tests.made_once import FOLDER
 from tests.quick_databases import mlflow_made_once
-from tests.warm.becoming import become, is_logging_set_up
+from tests.warm.becoming import is_logging_set_up
+from tests.warm.forked import Forked
 from tests.warm.forking import FORKS
 
-_MODULE = "infra.servers.prefect_server"
 _DATABASE = "prefect.db"
-_LONGEST = 2**20
 _MAKING = """
 import asyncio
 from infra.servers.prefect_database import make_prefect_database
@@ -78,116 +74,85 @@ def bring_databases(state: Path) -> None:
 
 
 def fork_servers() -> None:
-    """Fork the first Prefect server that this process will start from its present state."""
-    local_servers.subprocess = _Subprocess(get_context("fork"))
+    """Fork the first Prefect server that this process will start from its present state, and others when they start."""
+    local_servers.subprocess = _Subprocess([Forked(get_context("fork"))])
 
 
 @contextmanager
-def prefect_server(state: Path) -> Iterator[Server]:
+def prefect_server(state: Path, port: int | None = None, *, credentials: str | None = None) -> Iterator[Server]:
     """Start a Prefect server on a state folder, forked from the same process as commands."""
     (state / "prefect").mkdir(parents=True, exist_ok=True)
+    with forked_servers():
+        server = local_servers.start_prefect(state, port, credentials=credentials)
+    try:
+        server.wait_until_up()
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def mlflow_server(state: Path) -> Iterator[Server]:
+    """Start MLflow's pages on a state folder, forked from the same process as commands."""
+    with forked_servers():
+        server = local_servers.start_mlflow(state)
+    try:
+        server.wait_until_up()
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def forked_servers() -> Iterator[None]:
+    """Fork the servers that this process starts within the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local_servers, "subprocess", _Subprocess(FORKS))
-        server = local_servers.start_prefect(state)
-    server.wait_until_up()
-    yield server
-    server.stop()
+        patch.setattr(local_servers, "subprocess", _Subprocess([]))
+        yield
 
 
 class _Subprocess:
     """The part of `subprocess` that `infra.servers.local_servers` uses.
 
     Args:
-        forks: the process of the first Prefect server, which is forked at once.
+        spare: processes that were forked before; without one, a server is forked from the process of all commands.
     """
 
     PIPE = subprocess.PIPE
     STDOUT = subprocess.STDOUT
     TimeoutExpired = subprocess.TimeoutExpired
 
-    def __init__(self, forks: ForkContext | ForkServerContext) -> None:
-        self._spare = [_ForkedServer(forks)]
+    def __init__(self, spare: list[Forked]) -> None:
+        self._spare = spare
 
     def Popen(self, command: Sequence[str], **how: Any) -> Any:  # noqa: N802 - as it is called there
-        """Use the forked process as the first Prefect server; start anything else as usual."""
-        if list(command[1:3]) != ["-m", _MODULE] or not self._spare:
+        """Fork a server; start anything else as usual."""
+        if command[1] != "-m" or command[2] not in _PREPARED:
             return subprocess.Popen(command, **how)
-        server = self._spare.pop()
-        server.begin(command[3:], **how)
+        server = self._spare.pop() if self._spare and command[2] == _PREFECT else Forked(FORKS)
+        server.begin(command[2], command[3:], prepare=_PREPARED[command[2]], **how)
         return server
 
 
-class _ForkedServer:
-    """A process with the interface of `subprocess.Popen`, forked before there are threads that could be lost."""
-
-    stdin: IO[bytes]
-
-    def __init__(self, forks: ForkContext | ForkServerContext) -> None:
-        self._here, there = socketpair()
-        # A multiprocessing daemon: it ends with this process at the latest.
-        self._process = forks.Process(target=_serve, args=(self._here, there), daemon=True)
-        self._process.start()
-        there.close()
-        assert self._process.pid is not None
-        self.pid = self._process.pid
-
-    def begin(
-        self,
-        arguments: Sequence[str],
-        *,
-        stdout: IO[bytes],
-        env: Mapping[str, str],
-        pass_fds: Sequence[int],
-        **_as_always: object,
-    ) -> None:
-        """Turn the process into a server that listens on the given socket."""
-        theirs, ours = os.pipe()
-        assert [*map(int, arguments)] == list(pass_fds), "its arguments are the descriptor of its socket"
-        send_fds(self._here, [json.dumps(env).encode()], [theirs, stdout.fileno(), *pass_fds])
-        self._here.close()
-        os.close(theirs)
-        self.stdin = os.fdopen(ours, "wb")
-
-    def poll(self) -> int | None:
-        """Return its exit status; None while it is running."""
-        return self._process.exitcode
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait until it ends."""
-        self._process.join(timeout)
-        if (status := self._process.exitcode) is None:
-            raise subprocess.TimeoutExpired(_MODULE, timeout or 0)
-        return status
+def _nothing() -> None:
+    """MLflow needs nothing more."""
 
 
-def _serve(here: socket, there: socket) -> None:
-    """Wait for the request to become a server; end if it can no longer come."""
-    here.close()
-    os.setsid()
-    asked, given, _, _ = recv_fds(there, _LONGEST, 3)
-    if not asked:
-        return
-    while more := there.recv(_LONGEST):
-        asked += more
-    there.close()
-    stdin, stdout, listening = given
-    for number, descriptor in enumerate((stdin, stdout, stdout)):
-        os.dup2(descriptor, number)
-    os.close(stdin)
-    os.close(stdout)
+def _begin_with_a_copy() -> None:
+    """Use a copy of a database that Prefect has created."""
     prefect_database.make_prefect_database = _copied
-    # This process has one copy of the settings of one of its applications.
-    Settings.hash_key = lambda _settings: "all"
-    _do_not_tire()
-    sys.exit(become(_MODULE, [str(listening)], json.loads(asked) | _MADE_BEFORE))
+    os.environ |= _MADE_BEFORE
+    do_not_tire()
 
 
-def _do_not_tire() -> None:
-    """Disable work that a server repeats for no one."""
+def do_not_tire() -> None:
+    """Disable work that a Prefect server repeats for no one."""
     from docket import Worker  # noqa: PLC0415 - it is there already, and nowhere else
     from prefect.logging import configuration  # noqa: PLC0415
     from prefect.server.api import background_workers  # noqa: PLC0415
 
+    # This process has one copy of the settings of one of its applications.
+    Settings.hash_key = lambda _settings: "all"
     # Its application sets up logging again.
     set_up = configuration.setup_logging
     configuration.setup_logging = lambda incremental=None: (
@@ -207,3 +172,13 @@ def _copied() -> None:
     with locked(home / "making.lock", wait=True):
         if not (home / _DATABASE).exists():
             shutil.copy(made, home)
+
+
+PREFECT_BY_ITSELF = "tests.flows.prefect_by_itself"
+_PREFECT = "infra.servers.prefect_server"
+_PREPARED: dict[str, Callable[[], None]] = {
+    _PREFECT: _begin_with_a_copy,
+    PREFECT_BY_ITSELF: _begin_with_a_copy,
+    "infra.servers.mlflow_server": _nothing,
+}
+"""Servers that are forked, and what prepares each process."""

@@ -56,11 +56,11 @@ def _work(asking: socket.socket) -> None:
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     if "tests.isolation" in sys.modules:
         from tests.isolation import make_state  # noqa: PLC0415 - only if it is there already
-        from tests.warm.becoming import read_settings_again  # noqa: PLC0415
+        from tests.warm.becoming import read_again  # noqa: PLC0415
 
         atexit.unregister(shutil.rmtree)  # of the folder of the process that this one was forked from
         make_state()
-        read_settings_again()
+        read_again()
     # What execnet's processes run: the rest follows on standard input.
     exec("import sys;exec(eval(sys.stdin.readline()))", {"__name__": "__main__"})  # noqa: S102
 
