@@ -1,6 +1,7 @@
 """What a release may spend is planned before data is read, charged before noise is drawn, and never exceeded."""
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from deniable.ledger.entries import Cost, Policy
 from flows.__main__ import main
 from flows.cli.plan import show_plan
 from flows.release import release
+from flows.released import Released
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from stores.ledger.ledger import Ledger, ledger_place
@@ -133,21 +135,49 @@ def test_a_release_that_the_budget_has_no_room_for_is_refused_before_data_is_rea
     assert spent(tmp_path / "state") == Cost(epsilon=Fraction(0), delta=Fraction(0))
 
 
-@pytest.mark.usefixtures("prefect")
-def test_releases_of_a_dataset_add_up_until_the_budget_is_spent(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    budget = {"epsilon": 1, "delta": 0.1}
-    first = release(seedless(tmp_path / "one", name="one", budget=budget), state)
+@dataclass(frozen=True)
+class Two:
+    """Two releases of a dataset whose budget has no room for a third."""
+
+    folder: Path
+    first: Released
+    second: Released
+    once: Cost
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+
+@pytest.fixture(scope="module")
+def two(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Two:
+    folder = tmp_path_factory.mktemp("two")
+    first = release(seedless(folder / "one", name="one", budget={"epsilon": 1, "delta": 0.1}), folder / "state")
+    once = spent(folder / "state")
     # A later spec's own budget does not count: the ledger has a policy.
-    second = release(seedless(tmp_path / "two", name="two", budget={"epsilon": 99, "delta": 0.1}), state)
-    assert first.accounts.total is not None
-    assert float(spent(state).epsilon) == pytest.approx(2 * first.accounts.total.epsilon, rel=1e-6)
+    budget = {"epsilon": 99, "delta": 0.1}
+    second = release(seedless(folder / "two", name="two", budget=budget), folder / "state")
+    return Two(folder, first, second, once)
+
+
+def test_releases_of_a_dataset_add_up_until_the_budget_is_spent(two: Two) -> None:
+    assert two.first.accounts.total is not None
+    epsilon = two.first.accounts.total.epsilon
+    assert float(spent(two.state).epsilon) == pytest.approx(2 * epsilon, rel=1e-6)
     with pytest.raises(BudgetExceeded):
-        release(seedless(tmp_path / "three", name="three"), state)
-    said = json.loads((second.workspace.release_folder / "privacy.json").read_text())["dataset_so_far"]
+        release(seedless(two.folder / "three", name="three"), two.state)
+    said = json.loads((two.second.workspace.release_folder / "privacy.json").read_text())["dataset_so_far"]
     assert said["releases"] == 2
-    assert said["epsilon"] >= 2 * first.accounts.total.epsilon * (1 - 1e-9)
-    assert "2 releases of this table" in (second.workspace.release_folder / "PRIVACY.md").read_text()
+    assert said["epsilon"] >= 2 * epsilon * (1 - 1e-9)
+    assert "2 releases of this table" in (two.second.workspace.release_folder / "PRIVACY.md").read_text()
+
+
+def test_a_replay_of_a_release_is_charged_nothing_and_another_key_is(two: Two) -> None:
+    assert spent(two.state).epsilon == 2 * two.once.epsilon
+    before = spent(two.state)
+    again = release(seedless(two.folder / "again", name="again"), two.state, two.first.workspace.vault / "key")
+    assert spent(two.state) == before
+    assert again.published.digest == two.first.published.digest
 
 
 class Spending:
@@ -179,16 +209,3 @@ def test_a_budget_that_is_gone_in_the_middle_stops_the_release_before_the_draw(t
     assert not (state / "shelf" / vault.name / "public" / "model.json").exists()
     assert [charge.charge.step for charge in Ledger.open(ledger_place(state)).charges("people")] == ["learn_structure"]
     assert not (state / "releases").exists()
-
-
-@pytest.mark.usefixtures("prefect")
-def test_a_replay_of_a_release_is_charged_nothing_and_another_key_is(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    spec = seedless(tmp_path / "spec")
-    made = release(spec, state)
-    once = spent(state)
-    again = release(seedless(tmp_path / "again", name="again"), state, made.workspace.vault / "key")
-    assert spent(state) == once
-    assert again.published.digest == made.published.digest
-    release(seedless(tmp_path / "other", name="other"), state)
-    assert spent(state).epsilon == 2 * once.epsilon

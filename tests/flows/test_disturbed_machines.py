@@ -87,7 +87,7 @@ def kill_the_first_worker() -> None:
     reason="a pool of processes of this Python may wait for a worker that was killed (CPython issue 94777)",
 )
 def test_a_release_whose_worker_is_killed_is_finished_by_the_next_run_to_the_bit(tmp_path: Path) -> None:
-    spec, state = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=64), tmp_path / "state"
+    spec, state = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128), tmp_path / "state"
     killing = threading.Thread(target=kill_the_first_worker)
     killing.start()
     pool: ProcessPoolTaskRunner = ProcessPoolTaskRunner(max_workers=2)  # type: ignore[type-arg]

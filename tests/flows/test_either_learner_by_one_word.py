@@ -1,6 +1,7 @@
 """A spec releases with either learner by one word, whatever the guarantee, and what was measured can be seen."""
 
 import json
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from mlflow import MlflowClient
 
 from deniable.foundation.keys import ReleaseKey
 from flows.release import release
+from flows.released import Released
 from schemas.provenance import RECORD
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
@@ -37,15 +39,34 @@ HISTOGRAM = {
 SEEDLESS = {"guarantee": "seedless", "records": 500, "chunk_candidates": 200}
 
 
+@pytest.fixture(scope="module")
+def made(
+    state: Path, prefect: None, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[dict[str, Any]], tuple[Path, Released]]:
+    """Spec and release by guarantee, each made once; without seeds, the noise is chosen."""
+    known: dict[str, tuple[Path, Released]] = {}
+
+    def make(synthesis: dict[str, Any]) -> tuple[Path, Released]:
+        guarantee = synthesis["guarantee"]
+        if guarantee not in known:
+            noise = {"learner__noise": "auto"} if synthesis is SEEDLESS else {}
+            folder = tmp_path_factory.mktemp(guarantee)
+            path = write_small_release(folder, learner__kind="loglinear", synthesis=synthesis, **noise)
+            # With noise of another key all people may seem to be in what was kept, and nothing begins elsewhere.
+            key = ReleaseKey(sha256(f"{guarantee} 2".encode()).digest())
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(ReleaseKey, "generate", lambda: key)
+                known[guarantee] = path, release(path, state, anew=True)
+        return known[guarantee]
+
+    return make
+
+
 @pytest.mark.parametrize("synthesis", [TESTED, HISTOGRAM, SEEDLESS], ids=lambda entry: entry["guarantee"])
 def test_one_word_changes_the_learner(
-    synthesis: dict[str, Any], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    synthesis: dict[str, Any], made: Callable[[dict[str, Any]], tuple[Path, Released]]
 ) -> None:
-    # With noise of another key all people may seem to be in what was kept, and nothing begins elsewhere.
-    key = ReleaseKey(sha256(f"{synthesis['guarantee']} 2".encode()).digest())
-    monkeypatch.setattr(ReleaseKey, "generate", lambda: key)
-    path = write_small_release(tmp_path / synthesis["guarantee"], learner__kind="loglinear", synthesis=synthesis)
-    released = release(path, state, anew=True)
+    path, released = made(synthesis)
     folder = released.published.path.parent
     document = json.loads((folder / "model.json").read_text())
     assert document["format"].startswith("deniable/loglinear-net/")
@@ -80,9 +101,10 @@ def require_that_what_begins_elsewhere_is_said_to_be_the_models_own(folder: Path
     assert "For these no k is guaranteed" in " ".join(Page((folder / "index.html").read_text()).words.split())
 
 
-def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(state: Path, tmp_path: Path) -> None:
-    path = write_small_release(tmp_path, learner__kind="loglinear", synthesis=SEEDLESS, learner__noise="auto")
-    released = release(path, state, anew=True)
+def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(
+    made: Callable[[dict[str, Any]], tuple[Path, Released]], state: Path, tmp_path: Path
+) -> None:
+    _, released = made(SEEDLESS)
     client = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
     parent = client.get_run(released.workspace.mlflow_run_id)
     runs = client.search_runs(
