@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -72,7 +73,7 @@ class Published:
 
     @property
     def statement(self) -> Statement:
-        return Statement.from_payload(Envelope.from_text(self.files[RECORD]).payload)
+        return _statement_in(self.files[RECORD])
 
     @property
     def record(self) -> dict[str, Any]:
@@ -107,6 +108,11 @@ class Published:
         before, after = (sha256(each.files[name]).hexdigest() for each in (self, changed))
         record = json.loads(json.dumps(self.record).replace(before, after))
         return changed.signed_again(record)
+
+
+@lru_cache
+def _statement_in(content: bytes) -> Statement:
+    return Statement.from_payload(Envelope.from_text(content).payload)
 
 
 def as_version_1(record: Mapping[str, Any]) -> dict[str, Any]:

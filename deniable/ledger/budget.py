@@ -161,10 +161,13 @@ class Tally:
         Raises:
             InvalidInput: its part is inconsistent with the other parts of its split.
         """
-        self.cost = self.cost_with([charge])
         split = _split(charge)
-        self._splits[split] = (*self._splits.get(split, ()), charge)
-        self._costs[split] = cost_of_split(self._splits[split], self._seed_cost)
+        charges = (*self._splits.get(split, ()), charge)
+        cost, before = cost_of_split(charges, self._seed_cost), self._costs.get(split, NOTHING)
+        self.cost = Cost(
+            epsilon=self.cost.epsilon + cost.epsilon - before.epsilon, delta=self.cost.delta + cost.delta - before.delta
+        )
+        self._splits[split], self._costs[split] = charges, cost
 
     def cost_with(self, charges: Sequence[Charge]) -> Cost:
         """The sum with further charges.

@@ -91,7 +91,8 @@ def _faults_of_sum(
 
 def _sum_of(charges: Sequence[Charge], seed_cost: Any) -> dict[str, Any]:
     """The sum of charges to a dataset, in the form of the statement."""
-    whole, counted = cost_of(charges, "total"), cost_of(charges, seed_cost)
+    whole = cost_of(charges, "total")
+    counted = whole if seed_cost == "total" else cost_of(charges, seed_cost)
     spent = Guarantee(float_above(whole.epsilon), min(float_above(whole.delta), 1.0), "basic")
     discoveries = len({charge.release for charge in charges if charge.step == DISCOVER})
     return {

@@ -24,8 +24,11 @@ from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE
 from stores.ledger.ledger import LEDGER_VARIABLE
 from stores.tracking.registry import version_of
 from tests.agency import Agency
+from tests.extent import is_night
 from tests.flows.command import environment, run
 from tests.small_release import QUICK, write_small_release
+from tests.warm import run_module
+from tests.warm.python import warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "auditor"
@@ -161,7 +164,18 @@ def test_who_works_with_the_ledger_of_a_stack_cannot_alter_it(agency: Agency, na
 
 
 @pytest.fixture(scope="module")
-def guided(auditor: Auditor) -> list[str]:
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The interpreter of the guide's commands, which are forked by day."""
+    if is_night():
+        yield sys.executable
+        return
+    folder = tmp_path_factory.mktemp("python")
+    with warm_python(folder / "venv", Path(sys.prefix), folder / "state"):
+        yield str(folder / "venv" / "bin" / "python")
+
+
+@pytest.fixture(scope="module")
+def guided(auditor: Auditor, python: str) -> list[str]:
     """What the commands of the auditor's guide say, one after the other, of a release that nobody has touched."""
     blocks = re.findall(r"```text\n(.*?)```", GUIDE, re.DOTALL)
     script = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
@@ -171,7 +185,7 @@ def guided(auditor: Auditor) -> list[str]:
         "/home/auditor/acs_ma-20261120T074500Z": str(auditor.folder),
         "/home/auditor/": f"{auditor.home}/",
         "--dataset acs_ma": "--dataset people",
-        ".venv/bin/python": sys.executable,
+        ".venv/bin/python": python,
     }.items():
         assert any(shown in line for line in said), shown
         said = [line.replace(shown, here) for line in said]
@@ -331,13 +345,8 @@ def test_whatever_was_changed_is_named(at_work: Auditor, tampered: dict[str, str
     for what, named in TAMPERED.items():
         assert any(named.format(**tampered) in fault for fault in found[RUNS]), (what, found[RUNS])
     assert len(found[RUNS]) == len(TAMPERED)
-    verified = subprocess.run(
-        [sys.executable, "-m", "deniable", "verify", str(forged), "--keys", str(at_work.keys)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(tmp_path),
-    )
+    asked = ["verify", str(forged), "--keys", str(at_work.keys)]
+    verified = run_module("deniable", asked, env=environment(tmp_path), cwd=tmp_path)
     assert verified.returncode == 1
     assert signed[0] in verified.stdout
 

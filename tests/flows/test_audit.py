@@ -3,12 +3,8 @@
 import argparse
 import hashlib
 import json
-import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,9 +32,11 @@ from stores.keys.signed_record import read_signed, signed_text
 from stores.keys.signing_keys import new_key, revoke_key, signing_key
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from stores.tracking.registry import CURRENT
+from tests.flows.command import environment
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.quick_databases import mlflow_made_once
-from tests.small_release import write_small_release
+from tests.small_release import QUICK, write_small_release
+from tests.warm import Started
 
 RUNS = "MLflow's runs are as they were when the record was signed"
 SINCE = "only the record was added to MLflow's runs since"
@@ -836,25 +834,34 @@ def answers(address: str) -> bool:
         return False
 
 
+def mlflow_server(folder: Path, port: int) -> Started:
+    """MLflow's own server of runs and artifacts in a folder, without what `mlflow server` starts beside it."""
+    stored = {
+        "_MLFLOW_SERVER_FILE_STORE": f"sqlite:///{folder / 'mlflow.db'}",
+        "_MLFLOW_SERVER_ARTIFACT_ROOT": "mlflow-artifacts:/",
+        "_MLFLOW_SERVER_ARTIFACT_DESTINATION": str(folder / "files"),
+        "_MLFLOW_SERVER_SERVE_ARTIFACTS": "true",
+    }
+    arguments = ["--host", "127.0.0.1", "--port", str(port), "mlflow.server.fastapi_app:app"]
+    return Started("uvicorn", arguments, env={**environment(folder), **stored}, cwd=folder)
+
+
 def test_a_release_that_a_server_recorded_is_audited_by_its_address(
     tmp_path: Path, prefect: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
-    port = free_port()
     there = tmp_path / "there"
-    store = ["--backend-store-uri", f"sqlite:///{there / 'mlflow.db'}", "--artifacts-destination", str(there / "files")]
     there.mkdir()
     shutil.copy(mlflow_made_once(), there)
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    with (there / "server.log").open("wb") as log:
-        server = subprocess.Popen([*command, *store], stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    server = mlflow_server(there, port)
     try:
         while not answers(f"{address}/health"):
-            assert server.poll() is None, (there / "server.log").read_text()
+            assert server.poll() is None
             time.sleep(0.1)
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-        made = release(write_small_release(tmp_path / "spec"), tmp_path / "state").workspace
+        made = release(write_small_release(tmp_path / "spec", **QUICK), tmp_path / "state").workspace
         assert not (tmp_path / "state" / "mlflow" / "mlflow.db").exists()
         assert faults(audit_here(made.release_id, made.state)) == {}
         [forged] = (there / "files").rglob(f"{made.mlflow_run_id}/artifacts/public/privacy.json")
@@ -867,7 +874,7 @@ def test_a_release_that_a_server_recorded_is_audited_by_its_address(
             )
         }
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
+        server.terminate()
         server.wait()
     [[fault], _] = faults(audit_here(made.release_id, made.state)).values()
     assert f"MLflow must give the runs of the release, and {address} does not" in fault

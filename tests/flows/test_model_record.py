@@ -5,10 +5,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from stores.tracking.release_run import recorded_release
 from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.workspace import Workspace
 from tests.small_release import write_small_release
+from tests.warm.pools import pool
 
 if TYPE_CHECKING:
     from flows.released import Released
@@ -237,7 +237,7 @@ def record_one(workspace: Workspace) -> str:
 
 @pytest.mark.parametrize(
     "executor",
-    [partial(ThreadPoolExecutor, 4), partial(ProcessPoolExecutor, 1, get_context("spawn"))],
+    [partial(ThreadPoolExecutor, 4), partial(pool, 1)],
     ids=["four threads", "another process"],
 )
 def test_models_are_logged_from_threads_and_from_processes(

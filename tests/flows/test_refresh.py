@@ -24,7 +24,6 @@ from deniable.privacy.rounding import rounded_down, rounded_up
 from flows.cli.approve import decide
 from flows.refresh import Refreshed, refresh, told_of
 from flows.release import release
-from schemas.spec.release_spec import load_spec
 from stores.keys.dataset_key import DatasetInUse, dataset_to_itself
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.ledger.refresh_share import ShareExceeded
@@ -36,10 +35,12 @@ from stores.tracking.registry import CURRENT
 from stores.vault.pending_approval import Held, NotPublished
 from tasks.running.step import StepFailed
 from tests.catcher import Catcher, catching
+from tests.extent import spread
 from tests.flows.command import environment, run, variables_of_this_server
 from tests.prototypes import Prototype
 from tests.small_release import QUICK, made_up_people, write_small_release
 from tests.warm import run_module
+from tests.whole_release import drawn_release
 
 ROOT = Path(__file__).resolve().parents[2]
 REFRESHED: dict[str, Any] = QUICK | {
@@ -171,25 +172,25 @@ def test_a_lost_key_is_made_again_and_what_was_released_is_still_known(dataset: 
     assert json.loads(note.read_text())["commitment"] != noted["commitment"]
 
 
-@pytest.mark.parametrize(
-    ("arrival", "kind", "said"),
-    [
-        ({"names": ["age", "sex", "schooling", "employed"]}, InvalidInput, "lacks school;"),
-        ({"invalid": 60}, Refused, "may be invalid, got more"),
-    ],
-)
+CHANGED: list[tuple[dict[str, Any], type[DeniableError], str]] = [
+    ({"names": ["age", "sex", "schooling", "employed"]}, InvalidInput, "lacks school;"),
+    ({"invalid": 60}, Refused, "may be invalid, got more"),
+]
+
+
 def test_a_change_of_the_schema_stops_it_and_leaves_all_as_it_was(
-    dataset: Dataset, prefect: None, catcher: Catcher, arrival: dict[str, Any], kind: type[DeniableError], said: str
+    dataset: Dataset, prefect: None, catcher: Catcher
 ) -> None:
     before = dataset.as_it_is
-    with pytest.raises(kind, match=said) as refused:
-        dataset.refresh(dataset.arrival("2016", **arrival))
-    assert "secret-value" not in str(refused.value)
-    assert dataset.as_it_is == before
-    (body,) = catcher.caught
-    told = json.loads(body)
-    assert (told["event"], told["dataset"], told["spec"]) == ("refresh failed", dataset.name, "small")
-    assert "secret-value" not in body.decode()
+    for number, (arrival, kind, said) in enumerate(CHANGED):
+        with pytest.raises(kind, match=said) as refused:
+            dataset.refresh(dataset.arrival("2016", **arrival))
+        assert "secret-value" not in str(refused.value)
+        assert dataset.as_it_is == before
+        (body,) = catcher.caught[number:]
+        told = json.loads(body)
+        assert (told["event"], told["dataset"], told["spec"]) == ("refresh failed", dataset.name, "small")
+        assert "secret-value" not in body.decode()
     # With the data put right, the next one goes through.
     assert dataset.refresh(dataset.arrival("2017", change=5)).released is not None
 
@@ -312,9 +313,10 @@ def published(dataset: Dataset) -> list[str]:
     return sorted(path.name for path in (dataset.state / "releases").glob("*"))
 
 
-@pytest.mark.parametrize(
-    ("moment", "step"), [("before", "gather"), ("renaming", "releases/"), ("after", "publish"), ("after", "seal")]
-)
+MOMENTS = [("before", "gather"), ("renaming", "releases/"), ("after", "publish"), ("after", "seal")]
+
+
+@pytest.mark.parametrize(("moment", "step"), spread(MOMENTS, least=2))
 def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
     tmp_path: Path, prefect: None, moment: str, step: str
 ) -> None:
@@ -367,9 +369,9 @@ def test_the_command_says_what_was_done_and_what_was_not(tmp_path: Path, prefect
     assert "HOOK must hold" in said[2].stderr
 
 
-def test_without_the_entry_a_record_does_not_speak_of_refreshes(tmp_path: Path, prefect: None) -> None:
+def test_without_the_entry_a_record_does_not_speak_of_refreshes(tmp_path: Path) -> None:
     changes = {name: entry for name, entry in REFRESHED.items() if name != "refresh"}
-    spec = write_small_release(tmp_path / "spec", **changes, budget={**BUDGET, "dataset": "people-plain"})
-    released = release(spec, tmp_path / "state")
-    assert b'"refresh"' not in (released.record.path.read_bytes())
-    assert load_spec(spec).refresh is None
+    drawn = drawn_release(tmp_path, **changes, budget={**BUDGET, "dataset": "people-plain"})
+    drawn.publish()
+    assert b'"refresh"' not in drawn.seal().path.read_bytes()
+    assert drawn.workspace.spec.refresh is None

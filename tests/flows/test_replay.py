@@ -32,7 +32,7 @@ from stores.keys.signing_keys import new_key, signing_key
 from stores.record.replay_comparison import Replayed
 from stores.tables.tables import encode
 from tests.isolation import own_state
-from tests.small_release import SCHEMA, made_up_people, write_small_release
+from tests.small_release import QUICK, SCHEMA, made_up_people, write_small_release
 from tests.whole_release import GUARANTEES
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -162,29 +162,34 @@ def test_a_release_of_each_guarantee_is_replayed_to_the_bit(
         pytest.param(ProcessPoolTaskRunner(max_workers=2), id="two processes", marks=pytest.mark.nightly),
     ],
 )
-def test_threads_and_processes_replay_to_the_bit(elsewhere: Elsewhere, runner: TaskRunner[Any]) -> None:
+def test_threads_and_processes_replay_to_the_bit_elsewhere_whatever_ledger_and_mlflow_are_named(
+    elsewhere: Elsewhere, runner: TaskRunner[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With key and snapshot alone."""
+    others = {"DENIABLE_LEDGER": tmp_path / "ledger.db", "MLFLOW_TRACKING_URI": tmp_path / "mlflow.db"}
+    for name, place in others.items():
+        monkeypatch.setenv(name, f"sqlite:///{place}" if name.startswith("MLFLOW") else str(place))
     replayed = elsewhere.replay(runner=runner)
     assert replayed.same
     drawn = next(finding for finding in replayed.findings if finding.step == "synthesize")
     assert (drawn.outcome, drawn.said) == ("same", "all 6 parts")
-
-
-def test_a_release_is_replayed_elsewhere_with_key_and_snapshot_alone_whatever_ledger_and_mlflow_are_named(
-    elsewhere: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    others = {"DENIABLE_LEDGER": tmp_path / "ledger.db", "MLFLOW_TRACKING_URI": tmp_path / "mlflow.db"}
-    for name, place in others.items():
-        monkeypatch.setenv(name, f"sqlite:///{place}" if name.startswith("MLFLOW") else str(place))
-    replayed = elsewhere.replay()
-    assert replayed.same
     assert outcomes(replayed)["evaluate_risk"] == "not replayed"
     assert not any(place.exists() for place in others.values())
 
 
-def test_the_source_may_be_read_again_instead_of_the_snapshot(elsewhere: Elsewhere, origin: Path) -> None:
+def test_the_source_may_be_read_again_instead_of_the_snapshot_and_scratch_is_kept_for_its_owner_alone(
+    elsewhere: Elsewhere, origin: Path
+) -> None:
     elsewhere.snapshot.unlink()
     source = origin.parent / "tested_seeds" / "people.csv"
-    assert outcomes(elsewhere.replay(snapshot=None, source=source))["ingest"] == "same"
+    given = (elsewhere.folder, elsewhere.state, elsewhere.key, None, elsewhere.trusted)
+    with apart(origin):
+        replayed = replay(*given, source=source, keep=True)
+    assert outcomes(replayed)["ingest"] == "same"
+    assert replayed.kept is not None
+    assert [replayed.kept] == list((elsewhere.state / "scratch").iterdir())
+    assert replayed.kept.stat().st_mode & 0o777 == 0o700
+    assert list(replayed.kept.glob("vault/*/codes.parquet"))
 
 
 def test_another_source_is_named_at_the_first_step_and_nothing_is_drawn_from_it(
@@ -351,7 +356,7 @@ def test_a_schema_that_ships_and_was_changed_since_is_the_reason(
     shipped.mkdir()
     (shipped / "villagers.py").write_text(SCHEMA)
     monkeypatch.setattr(datasets, "__path__", [str(shipped)])
-    released = release(write_small_release(tmp_path / "spec", dataset="villagers"), tmp_path / "origin")
+    released = release(write_small_release(tmp_path / "spec", **QUICK, dataset="villagers"), tmp_path / "origin")
     elsewhere = carried(released, tmp_path)
     assert elsewhere.replay().same
     (shipped / "villagers.py").write_text(SCHEMA.replace('["f", "m"]', '["m", "f"]'))
@@ -365,7 +370,8 @@ def test_a_schema_that_ships_and_was_changed_since_is_the_reason(
 
 
 def test_a_key_that_was_destroyed_says_so(tmp_path: Path) -> None:
-    released = release(write_small_release(tmp_path / "spec", key={"custodian": "destroyed"}), tmp_path / "origin")
+    spec = write_small_release(tmp_path / "spec", **QUICK, key={"custodian": "destroyed"})
+    released = release(spec, tmp_path / "origin")
     with apart(tmp_path / "origin"), pytest.raises(InvalidInput, match="was destroyed on publication"):
         replay(released.workspace.release_id, tmp_path / "origin")
 
@@ -378,7 +384,7 @@ def test_the_custodian_is_asked_for_the_key_and_none_of_it_stays(
 ) -> None:
     monkeypatch.setenv("AGENCY_KEY", "5a" * 32)
     state = tmp_path / "origin"
-    released = release(write_small_release(tmp_path / "spec", key=custody), state)
+    released = release(write_small_release(tmp_path / "spec", **QUICK, key=custody), state)
     (state / "shelf" / released.workspace.release_id / RECORD).unlink()
     with apart(state):
         assert replay(released.workspace.release_id, state).same
@@ -416,17 +422,6 @@ def test_an_internal_record_of_another_release_is_refused(elsewhere: Elsewhere, 
     shutil.copyfile(other.shelf / RECORD, shelf / RECORD)
     with pytest.raises(Refused, match="which belongs to another"):
         elsewhere.replay()
-
-
-def test_a_scratch_folder_is_kept_on_request_for_its_owner_alone(elsewhere: Elsewhere) -> None:
-    replayed = replay(
-        elsewhere.folder, elsewhere.state, elsewhere.key, elsewhere.snapshot, elsewhere.trusted, keep=True
-    )
-    assert replayed.kept is not None
-    assert [replayed.kept] == list((elsewhere.state / "scratch").iterdir())
-    assert replayed.kept.stat().st_mode & 0o777 == 0o700
-    assert list(replayed.kept.glob("vault/*/codes.parquet"))
-    shutil.rmtree(replayed.kept)
 
 
 def test_a_replay_that_is_interrupted_leaves_nothing(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,17 @@ def test_a_release_holds_though_a_fast_clock_once_wrote_to_its_ledger(tmp_path: 
     assert report.holds, faults(report)
 
 
+def test_a_release_of_which_one_attempt_is_counted_holds(tmp_path: Path) -> None:
+    drawn = drawn_release(tmp_path, "people-1", budget={"epsilon": 1000, "delta": 0.1, "seed_cost": "per_record"})
+    drawn.publish()
+    published = Published.of(drawn)
+    said = published.document("privacy.json")["dataset_so_far"]
+    assert said["counted_against_the_budget"]["epsilon"] < said["epsilon"]
+    for with_ledger in (False, True):
+        report = published.verify(with_ledger=with_ledger)
+        assert report.holds, faults(report)
+
+
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     return drawn_release(tmp_path_factory.mktemp("twice"), "people-1", KEY)

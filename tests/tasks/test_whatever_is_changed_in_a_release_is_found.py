@@ -16,11 +16,11 @@ import pytest
 from deniable.ledger.entries import Entry, canonical
 from stores.ledger.charging import open_ledger
 from tests.charging import charge, policy
-from tests.extent import drawn
+from tests.extent import is_night
 from tests.published import Place, Published, another, at, chained, faults, leaves, shuffles, with_change
 from tests.whole_release import drawn_release
 
-POSITIONS = drawn(110)
+POSITIONS = 110 if is_night() else 12
 """Positions in each file, at each of which a byte is changed, one is removed and one is put in."""
 STRANGER = "a register that nobody knows of"
 
@@ -96,7 +96,7 @@ def test_a_byte_that_is_changed_removed_or_put_in_anywhere_is_found_and_its_file
             put_in = before + bytes([number % 256]) + content[position:]
             for altered in (flipped, before + after, put_in):
                 trials.of(honest.with_files({name: altered}), name)
-    assert trials.count > drawn(3000)
+    assert trials.count > 27 * POSITIONS
 
 
 def test_a_file_that_is_missing_empty_or_one_too_many_is_found_and_named(honest: Published, trials: Trials) -> None:
