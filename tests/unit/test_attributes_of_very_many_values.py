@@ -125,7 +125,7 @@ def test_sixty_thousand_values_take_little_room() -> None:
     codes = np.stack([own, draw.integers(0, 2, 40_000)], axis=1)
     domain = Domain((incomes, sex))
     # Little noise: a quantile asks of every value that it may be.
-    answers = measured(codes, (((0,), (0,)), ((1,), (1,))), domain=domain, amount=Fraction(10))
+    answers = measured(codes, (((0,), (0,)), ((1,), (1,))), domain=domain, amount=Fraction(3))
     found = Inference(answers, probability=Fraction(1))
     asked = (
         (found.mean("income"), own.mean()),
