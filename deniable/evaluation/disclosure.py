@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.kernels import kernel
 from deniable.foundation.record_keys import Numbers, assign_record_keys, those_among
+from deniable.kernels import kernel
 
 
 @dataclass(frozen=True)

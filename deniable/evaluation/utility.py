@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.kernels import kernel
 from deniable.foundation.keys import WordStream
 from deniable.foundation.record_keys import assign_record_keys, number_of_distinct
+from deniable.kernels import kernel
 
 Marginal = tuple[int, ...]
 """The attributes of a marginal, by column number."""

@@ -313,7 +313,7 @@ class Domain:
         """Number of attributes, m."""
         return len(self.attributes)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Attribute names in column order."""
         return tuple(attribute.name for attribute in self.attributes)
@@ -324,7 +324,7 @@ class Domain:
         person = self.person if self.whole is None else self.whole.person
         return 1 if person is None else person.most_records
 
-    @property
+    @cached_property
     def cardinalities(self) -> tuple[int, ...]:
         """Number of values of each attribute."""
         return tuple(attribute.cardinality for attribute in self.attributes)

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_probabilities import exp_probability, tail_probabilities
-from deniable.foundation.kernels import kernel
 from deniable.foundation.keys import WordStream
+from deniable.kernels import kernel
 
 Draws = NDArray[np.int64]
 

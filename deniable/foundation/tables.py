@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
-from deniable.foundation.kernels import kernel
+from deniable.kernels import kernel
 
 Counts = NDArray[np.int64]
 Parents = tuple[tuple[int, ...], ...]

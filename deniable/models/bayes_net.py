@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.kernels import inner_kernel, kernel
 from deniable.foundation.tables import configuration_count, configuration_strides
+from deniable.kernels import inner_kernel, kernel
 from deniable.models.graph import Graph
 from deniable.models.implementations import implements
 from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
-from deniable.foundation.kernels import kernel
 from deniable.foundation.tables import Counts
+from deniable.kernels import kernel
 from deniable.models.sequential_kernels import Network, factor_of
 
 _UNIT = 4294967296.0

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.kernels import inner_kernel, kernel
+from deniable.kernels import inner_kernel, kernel
 from deniable.models.implementations import implements
 from deniable.models.loglinear.stratified_sampling import TOGETHER, spread
 from deniable.models.sequential_kernels import ColumnBlock, draw_column, draw_next, factor_of, shares_of

@@ -20,12 +20,13 @@ def topological_order(domain: Domain, parents: Parents) -> tuple[int, ...]:
     """
     waiting = {child: set(those) for child, those in enumerate(parents)}
     order: list[int] = []
+    sizes = domain.cardinalities
     while waiting:
         free = [child for child, those in waiting.items() if not those]
         if not free:
             msg = "a graph must be acyclic to be ordered, got a cycle; learn it again."
             raise InvalidInput(msg)
-        first = min(free, key=lambda child: (domain.cardinalities[child], child))
+        first = min(free, key=lambda child: (sizes[child], child))
         order.append(first)
         del waiting[first]
         for those in waiting.values():

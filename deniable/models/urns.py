@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
-from deniable.foundation.kernels import kernel
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import uniform_below
+from deniable.kernels import kernel
 from deniable.privacy.urn_costs import UNIT, require_mass
 
 Integers = NDArray[np.int64]

@@ -15,8 +15,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.kernels import inner_kernel, kernel
 from deniable.foundation.noise import OUT_OF_WORDS, draw_noise, uniform_below
+from deniable.kernels import inner_kernel, kernel
 from deniable.models.sequential_kernels import ColumnBlock, draw_column
 from deniable.plausible_deniability.plausible_seeds import count_plausible_of_block
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.kernels import inner_kernel, kernel
+from deniable.kernels import inner_kernel, kernel
 from deniable.models.sequential_kernels import factor_of
 from deniable.plausible_deniability.seed_prefixes import CODE_BITS, EMPTY, SeedPrefixes, hashed, slot_of
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.kernels import kernel
 from deniable.foundation.noise import OUT_OF_WORDS, uniform_below
+from deniable.kernels import kernel
 from deniable.models.sequential_kernels import Network, draw_next, factor_of
 
 Dependence = Literal["prefix", "seed", "none"]

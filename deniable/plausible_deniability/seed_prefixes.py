@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
-from deniable.foundation.kernels import kernel
 from deniable.foundation.tables import Counts
+from deniable.kernels import kernel
 
 EMPTY = np.uint64(2**64 - 1)
 """Marks a free slot of a hash table."""

@@ -120,12 +120,12 @@ def _document(
     tables: Sequence[IntervalTable],
 ) -> dict[str, Any]:
     """The data that the script reads."""
-    domain = spec.domain
+    domain, titles, labels = spec.domain, spec.titles, spec.labels
     attributes = [
         {
             "name": attribute.name,
-            "title": spec.titles.get(attribute.name, ""),
-            "values": [label_of(value, spec.labels.get(attribute.name, {})) for value in attribute.values],
+            "title": titles.get(attribute.name, ""),
+            "values": [label_of(value, labels.get(attribute.name, {})) for value in attribute.values],
             "bits": bits_of(attribute),
             "codes": pack(columns[attribute.name], bits_of(attribute)),
             "counted": _counted(found.get((attribute.name,))),

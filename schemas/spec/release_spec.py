@@ -631,7 +631,8 @@ class ReleaseSpec(Strict):
     @property
     def titles(self) -> dict[str, str]:
         """The label of each attribute, for readers."""
-        return {name: self.schema.columns[name].title or "" for name in self.domain.names}
+        columns = self.schema.columns
+        return {name: columns[name].title or "" for name in self.domain.names}
 
     @property
     def labels(self) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 KERNELS = {"kernel", "inner_kernel", "njit"}
 FILES = [path for room in ("deniable", "tests", "benchmarks", "infra") for path in sorted((ROOT / room).rglob("*.py"))]
-CALLED = "from deniable.foundation.kernels import inner_kernel\n\n@inner_kernel\ndef part(x):\n    return x\n\n"
+CALLED = "from deniable.kernels import inner_kernel\n\n@inner_kernel\ndef part(x):\n    return x\n\n"
 
 
 def decorators(function: ast.FunctionDef) -> set[str]:

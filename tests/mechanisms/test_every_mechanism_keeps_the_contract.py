@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from deniable.learners.registry import LEARNERS as LEARNERS_THERE
 from deniable.ledger.entries import Charge
 from deniable.mechanisms import PlannedStep
 from deniable.models.model_formats import model_from_document
-from deniable.models.sequential_kernels import factor_of
+from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.step_costs import part_delta, read_probability
 from deniable.samplers.registry import SAMPLERS as SAMPLERS_THERE
@@ -249,20 +248,12 @@ def test_records_of_the_model_have_the_probabilities_that_it_scores_them_with(ma
     codes = net.in_order(net.sample(stream.take(records * len(made.spec.domain))))
     sizes = [made.spec.domain.cardinalities[i] for i in net.order]
     cells = np.indices(sizes).reshape(len(sizes), -1).T.astype(np.uint16)
-    scored = np.array([density(net.arrays, cell) for cell in cells])
+    whole = SeedResampler(net, {len(sizes): 1})
+    scored = np.array([whole.probabilities(cell.copy(), cell[None]).item() for cell in cells])
     assert scored.sum() == pytest.approx(1)
     observed = np.bincount(np.ravel_multi_index(tuple(codes.T.astype(int)), sizes), minlength=len(cells))
     assert p_value(observed, scored * records) > FALSE_ALARM
     assert p_value(np.roll(observed, 1), scored * records) < FALSE_ALARM or np.ptp(scored) < 1e-6
-
-
-@numba.njit
-def density(net: Any, record: Any) -> float:
-    """The product of what the model says of each value after those before it."""
-    found = 1.0
-    for position in range(len(record)):
-        found *= factor_of(net, position, record)
-    return found
 
 
 def p_value(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> float:

@@ -349,4 +349,4 @@ def test_pairs_that_stay_surely_are_drawn_from() -> None:
 def test_a_probability_whose_terms_underflow_is_not_passed_over() -> None:
     # The first term is below 1e-308, and all others relative to it are beyond 1e308.
     assert bounds._tail(100_000, 100_000, 50_000, 10.0, 90.0, expm1(0.1)) == 1
-    assert not bounds.satisfies_theorem_o_for_fewer(40, 10**6, 10, 1e4, expm1(1.0), 1e-5)
+    assert not bounds.satisfies_theorem_o_for_fewer(40, 10**5, 10, 1e3, expm1(1.0), 1e-5)

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
-from deniable.foundation.kernels import kernel
 from deniable.foundation.keys import Parameter, WordStream
 from deniable.foundation.noise import uniform_below
+from deniable.kernels import kernel
 from deniable.learners.origin_destination.plan import FORMAT, KEPT_UNIT, TRIES, FlowsPlan, draws_of, plan_of
 from deniable.learners.origin_destination.spec import Entry
 from deniable.mechanisms import ChargedDraws, ChunkStreams, Counter, Draw

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.kernels import kernel
+from deniable.kernels import kernel
 from deniable.models.bayes_net import BayesNet, NetArrays, Weights, draw_value, table_row
 from deniable.models.graph import Graph
 from deniable.models.graphical.graphical_model import GraphicalModel

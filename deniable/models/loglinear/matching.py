@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
-from deniable.foundation.kernels import kernel
+from deniable.kernels import kernel
 from deniable.models.loglinear.flat_tables import Attributes
 from deniable.models.loglinear.stratified_sampling import TOGETHER
 

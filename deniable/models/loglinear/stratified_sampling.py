@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.kernels import inner_kernel
+from deniable.kernels import inner_kernel
 from deniable.models.loglinear.factors import LogTable
 from deniable.models.sequential_model import starts
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.kernels import inner_kernel, kernel
 from deniable.foundation.noise import OUT_OF_WORDS
+from deniable.kernels import inner_kernel, kernel
 from deniable.models.complement_sampler import ComplementSampler, complement, complement_density, complement_place
 from deniable.models.sequential_kernels import ColumnBlock, Network, draw_column, factor_of
 from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays

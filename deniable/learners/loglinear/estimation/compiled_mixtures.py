@@ -8,7 +8,7 @@ Verification needs no compiled code and uses the plain form, so denoising does n
 
 import numpy as np
 
-from deniable.foundation.kernels import inner_kernel, kernel
+from deniable.kernels import inner_kernel, kernel
 
 
 @kernel

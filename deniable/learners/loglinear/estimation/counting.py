@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
-from deniable.foundation.kernels import kernel
 from deniable.foundation.tables import Counts
+from deniable.kernels import kernel
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
 
 A_PAIR = 2

@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.kernels import inner_kernel, kernel
+from deniable.kernels import inner_kernel, kernel
 from deniable.learners.loglinear.estimation.rows import LANES, add_row, multiply_and_add, padded, scale_four
 from deniable.learners.loglinear.estimation.structural_zeros import StructuralZeros
 from deniable.measurements.noisy_tables import Cells

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from deniable.foundation.kernels import kernel
+from deniable.kernels import kernel
 from deniable.models.loglinear.vectors import shuffled, transposed
 
 LANES = 4
