@@ -11,8 +11,8 @@ PGM := $(VENV)/.installed-pgm
 # Tests open pages in the project's own browser, unless CHROMIUM names another.
 BROWSER := $(if $(CHROMIUM),,$(VENV)/browser/chromium)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-# Many tests wait for servers, so there are four more processes than cores.
-PROCESSES := $(shell expr $(CORES) + 4)
+# Some tests wait for servers, so there are two more processes than cores.
+PROCESSES := $(shell expr $(CORES) + 2)
 # Imported modules are compiled once, whatever the shell's setting.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
