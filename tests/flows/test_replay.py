@@ -183,13 +183,14 @@ def test_the_source_may_be_read_again_instead_of_the_snapshot_and_scratch_is_kep
     elsewhere.snapshot.unlink()
     source = origin.parent / "tested_seeds" / "people.csv"
     given = (elsewhere.folder, elsewhere.state, elsewhere.key, None, elsewhere.trusted)
-    with apart(origin):
+    with apart(origin, elsewhere.state):
         replayed = replay(*given, source=source, keep=True)
-    assert outcomes(replayed)["ingest"] == "same"
-    assert replayed.kept is not None
-    assert [replayed.kept] == list((elsewhere.state / "scratch").iterdir())
-    assert replayed.kept.stat().st_mode & 0o777 == 0o700
-    assert list(replayed.kept.glob("vault/*/codes.parquet"))
+        assert outcomes(replayed)["ingest"] == "same"
+        assert replayed.kept is not None
+        assert [replayed.kept] == list((elsewhere.state / "scratch").iterdir())
+        assert replayed.kept.stat().st_mode & 0o777 == 0o700
+        assert list(replayed.kept.glob("vault/*/codes.parquet"))
+        shutil.rmtree(replayed.kept)
 
 
 def test_another_source_is_named_at_the_first_step_and_nothing_is_drawn_from_it(
