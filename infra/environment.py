@@ -37,6 +37,7 @@ _ALWAYS = {
 # Preferences and timeouts: the caller's own value takes precedence.
 _DEFAULTS = {
     "PREFECT_TASKS_RUNNER_THREAD_POOL_MAX_WORKERS": str(os.cpu_count() or 1),  # Prefect's own default is no limit
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "60",  # how soon the loss of a run's machine is detected
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",  # its answer while its database is down
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command itself reports the failure, once
     "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # it lists everything that it could not send to a stopped server
@@ -119,9 +120,6 @@ def prepare_environment(state: Path | None = None) -> Path:
     os.environ.pop("PREFECT_API_URL", None)
     if own_server := os.environ.get(PREFECT_VARIABLE):
         os.environ["PREFECT_API_URL"] = own_server
-        # How soon the loss of a run's machine is detected. A server that ends with its only run detects none, and at
-        # the end of a run Prefect waits for up to a second for the thread that sends heartbeats.
-        os.environ.setdefault("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "60")
     else:
         os.environ.pop("PREFECT_API_AUTH_STRING", None)
     return state
