@@ -127,22 +127,23 @@ def held_once(judged_once: tuple[House, Prototype]) -> tuple[House, Prototype]:
     return here, Prototype(here.folder, "held")
 
 
+def restored(once: tuple[House, Prototype], monkeypatch: pytest.MonkeyPatch) -> House:
+    monkeypatch.setenv(OPERATOR_VARIABLE, ADA)
+    here, prototype = once
+    prototype.restore()
+    return here
+
+
 @pytest.fixture
 def judged(judged_once: tuple[House, Prototype], monkeypatch: pytest.MonkeyPatch) -> House:
     """A house whose release is about to be decided upon."""
-    monkeypatch.setenv(OPERATOR_VARIABLE, ADA)
-    here, prototype = judged_once
-    prototype.restore()
-    return here
+    return restored(judged_once, monkeypatch)
 
 
 @pytest.fixture
 def held(held_once: tuple[House, Prototype], monkeypatch: pytest.MonkeyPatch) -> House:
     """A house whose release is held, as it was when that was just done."""
-    monkeypatch.setenv(OPERATOR_VARIABLE, ADA)
-    here, prototype = held_once
-    prototype.restore()
-    return here
+    return restored(held_once, monkeypatch)
 
 
 def test_a_release_within_its_policy_publishes_by_itself(within: tuple[House, Released]) -> None:

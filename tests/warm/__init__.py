@@ -8,6 +8,7 @@ a test interrupts, kills or watches.
 
 import atexit
 import ctypes
+import faulthandler
 import os
 import signal
 import subprocess
@@ -16,11 +17,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any, NoReturn
 
 from tests.extent import is_night
 from tests.pictures import are_drawn_once, drawn_once
-from tests.warm.becoming import become
+from tests.warm.becoming import become, end_as_python_does
 from tests.warm.daemons import fork_daemons
 from tests.warm.forking import FORKS
 from tests.warm.python import python_of_commands
@@ -143,10 +145,26 @@ class Started:
         return status
 
     def communicate(self, timeout: float | None = None) -> tuple[str | None, str | None]:
-        """Read what is left of its output, and wait until it ends."""
+        """Read what is left of its output, and wait until it ends.
+
+        Raises:
+            TimeoutExpired: it did not end in time; the message lists what its threads were doing.
+        """
+        expired = Event()
+        timer = Timer(timeout or 0, self._list_threads, (expired,))
+        if timeout is not None:
+            timer.start()
         said, complaint = (stream and stream.read() for stream in (self.stdout, self.stderr))
-        self.wait(timeout)
+        self.wait()
+        timer.cancel()
+        if expired.is_set():
+            raise subprocess.TimeoutExpired(f"a forked command, which wrote\n{complaint or said}", timeout or 0)
         return said, complaint
+
+    def _list_threads(self, expired: Event) -> None:
+        """End it by a signal upon which it lists its threads on standard error."""
+        expired.set()
+        self.send_signal(signal.SIGABRT)
 
 
 def _status(
@@ -200,6 +218,7 @@ def _become(
         opened = os.open(place, how, 0o600)
         os.dup2(opened, number)
         os.close(opened)
+    faulthandler.enable(file=2)
     os.chdir(cwd)
     os.umask(umask)
     fork_servers()
@@ -208,7 +227,7 @@ def _become(
         fork_daemons()
     with drawn_once(once=once):
         status = become(module, arguments, env)
-    atexit._run_exitfuncs()
+    end_as_python_does()
     sys.exit(status)
 
 

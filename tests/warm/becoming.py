@@ -6,6 +6,7 @@ import runpy
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -33,7 +34,7 @@ def _of_logging() -> dict[str, str]:
 
 
 def become(
-    module: str, arguments: Sequence[str], env: dict[str, str], prepare: Callable[[], None] = lambda: None
+    module: str, arguments: Sequence[str], env: dict[str, str], prepare: Callable[[], None] | None = None
 ) -> int:
     """Run `python -m module arguments` in this process, with its standard input and output.
 
@@ -41,7 +42,7 @@ def become(
         module: the module to run, or a script.
         arguments: arguments of the command.
         env: its environment.
-        prepare: what is done first in this environment.
+        prepare: what is done first in this environment, if anything.
 
     Returns:
         Its exit status.
@@ -52,7 +53,8 @@ def become(
     os.environ.__class__ = os._Environ
     os.environ.clear()
     os.environ.update(env)
-    prepare()
+    if prepare is not None:
+        prepare()
     read_again()
     tempfile.tempdir = None
     sys.argv = [module, *arguments]
@@ -96,6 +98,12 @@ def read_again() -> None:
         setup_logging(incremental=False)
 
 
+def end_as_python_does() -> None:
+    """Wait for threads, and then call what is registered: Prefect's thread sends events to a server that ends last."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+
+
 _execv = os.execv
 
 
@@ -107,7 +115,7 @@ def _become_instead(program: str, command: Sequence[str]) -> NoReturn:
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         signal.signal(number, handler)
     status = become(command[2], command[3:], dict(os.environ))
-    atexit._run_exitfuncs()
+    end_as_python_does()
     os._exit(status)
 
 

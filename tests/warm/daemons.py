@@ -37,10 +37,6 @@ class _Subprocess:
         return forked
 
 
-def _nothing() -> None:
-    """Most need nothing more."""
-
-
 def _read_settings() -> None:
     """Read Dask's settings, as if it were imported now."""
     import dask  # noqa: PLC0415 - it is there already
@@ -74,11 +70,11 @@ def _run_worker(environment: dict[str, str], *arguments: Any, **named: Any) -> N
     AsyncProcess._run(*arguments, **named)
 
 
-_PREPARED: dict[str, Callable[[], None]] = {
+_PREPARED: dict[str, Callable[[], None] | None] = {
     "infra.stack.prefect_server": do_not_tire,
-    "infra.stack.mlflow_server": _nothing,
-    "flows": _nothing,
+    "infra.stack.mlflow_server": None,
+    "flows": None,
     "distributed.cli.dask_scheduler": _read_settings,
     "distributed.cli.dask_worker": _fork_workers,
 }
-"""Daemons that are forked, and what prepares each process."""
+"""Daemons that are forked, and what prepares each process, if anything."""

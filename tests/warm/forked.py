@@ -44,7 +44,7 @@ class Forked:
         module: str,
         arguments: Sequence[str],
         *,
-        prepare: Callable[[], None],
+        prepare: Callable[[], None] | None,
         stdout: IO[bytes],
         env: Mapping[str, str],
         pass_fds: Sequence[int] = (),
@@ -56,7 +56,7 @@ class Forked:
         Args:
             module: what is run, as `python -m module`.
             arguments: of the program; the last are the descriptors that it is given.
-            prepare: what the process does first, in the program's environment.
+            prepare: what the process does first, if anything, in the program's environment.
             stdout: its standard output and standard error.
             env: its environment.
             pass_fds: the descriptors.
@@ -106,6 +106,6 @@ def _serve(here: socket, there: socket) -> None:
     with suppress(FileNotFoundError):
         os.chdir(told["cwd"])
     sys.executable = told["executable"]
-    prepare: Callable[[], None] = loads(bytes.fromhex(told["prepare"]))  # noqa: S301 - of our own process
+    prepare: Callable[[], None] | None = loads(bytes.fromhex(told["prepare"]))  # noqa: S301 - of our own process
     arguments = [*told["arguments"], *map(str, sockets)]
     sys.exit(become(told["module"], arguments, told["env"], prepare))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from asyncio import base_tasks
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from functools import partial
 from multiprocessing import get_context
@@ -29,6 +29,7 @@ from tests.warm.becoming import is_logging_set_up
 from tests.warm.forked import Forked
 from tests.warm.forking import FORKS
 
+_Running = AbstractContextManager[Server]
 _DATABASE = "prefect.db"
 _MAKING = """
 import asyncio
@@ -78,24 +79,21 @@ def fork_servers() -> None:
     local_servers.subprocess = _Subprocess([Forked(get_context("fork"))])
 
 
-@contextmanager
-def prefect_server(state: Path, port: int | None = None, *, credentials: str | None = None) -> Iterator[Server]:
+def prefect_server(state: Path, port: int | None = None, *, credentials: str | None = None) -> _Running:
     """Start a Prefect server on a state folder, forked from the same process as commands."""
     (state / "prefect").mkdir(parents=True, exist_ok=True)
-    with forked_servers():
-        server = local_servers.start_prefect(state, port, credentials=credentials)
-    try:
-        server.wait_until_up()
-        yield server
-    finally:
-        server.stop()
+    return _running(partial(local_servers.start_prefect, state, port, credentials=credentials))
+
+
+def mlflow_server(state: Path) -> _Running:
+    """Start MLflow's pages on a state folder, forked from the same process as commands."""
+    return _running(partial(local_servers.start_mlflow, state))
 
 
 @contextmanager
-def mlflow_server(state: Path) -> Iterator[Server]:
-    """Start MLflow's pages on a state folder, forked from the same process as commands."""
+def _running(start: Callable[[], Server]) -> Iterator[Server]:
     with forked_servers():
-        server = local_servers.start_mlflow(state)
+        server = start()
     try:
         server.wait_until_up()
         yield server
@@ -132,10 +130,6 @@ class _Subprocess:
         server = self._spare.pop() if self._spare and command[2] == _PREFECT else Forked(FORKS)
         server.begin(command[2], command[3:], prepare=_PREPARED[command[2]], **how)
         return server
-
-
-def _nothing() -> None:
-    """MLflow needs nothing more."""
 
 
 def _begin_with_a_copy() -> None:
@@ -176,9 +170,9 @@ def _copied() -> None:
 
 PREFECT_BY_ITSELF = "tests.flows.prefect_by_itself"
 _PREFECT = "infra.servers.prefect_server"
-_PREPARED: dict[str, Callable[[], None]] = {
+_PREPARED: dict[str, Callable[[], None] | None] = {
     _PREFECT: _begin_with_a_copy,
     PREFECT_BY_ITSELF: _begin_with_a_copy,
-    "infra.servers.mlflow_server": _nothing,
+    "infra.servers.mlflow_server": None,
 }
-"""Servers that are forked, and what prepares each process."""
+"""Servers that are forked, and what prepares each process, if anything."""

@@ -23,6 +23,8 @@ def _serve(listening: int, wanted: int, collected: list[str]) -> None:
 
         start_imports()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # Ctrl-C ends the controlling process, and so this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=listening) as listener:
         while wanted not in connection.wait([listener, wanted]):
             asking, _ = listener.accept()
@@ -48,6 +50,7 @@ def _import_tests(collected: list[str]) -> None:
 def _work(asking: socket.socket) -> None:
     """Turn this process into one of pytest-xdist's, with a state folder of its own."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     _, given, _, _ = socket.recv_fds(asking, 16, 2)
     for number, descriptor in enumerate(given):
         os.dup2(descriptor, number)
