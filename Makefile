@@ -3,7 +3,9 @@ PYTHON ?= python3
 SPEC ?= deployments/specs/acs_ma.yaml
 VENV := .venv
 BIN := $(VENV)/bin
+PACKAGES := $(VENV)/.installed-packages
 RUNTIME := $(VENV)/.installed-runtime
+TOOLS := $(VENV)/.installed-tools
 DEV := $(VENV)/.installed-dev
 STACK := $(VENV)/.installed-stack
 CLUSTER := $(VENV)/.installed-cluster
@@ -17,7 +19,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture --ignore=tests/property/test_the_loglinear_learner_holds_on_tables_of_all_kinds.py
 
-.PHONY: help release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-map bench-utility bench-wide bench-mechanisms bench-inference attack-floats mutants screenshots docs lint lock
+.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-map bench-utility bench-wide bench-mechanisms bench-inference attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -53,6 +55,9 @@ compare: $(RUNTIME) ## compare two releases, A=name B=name
 	$(call given,A,name)
 	$(call given,B,name)
 	@$(BIN)/python -m flows compare $(A) $(B) $(if $(ALL),--all) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
+
+install: $(DEV) $(BROWSER) ## install everything that tests need; -j2 compiles kernels meanwhile
+	@:
 
 test: $(DEV) $(BROWSER) ## run all tests
 	@$(PYTEST) --numprocesses=$(PROCESSES) $(if $(JUNIT),--junitxml=$(JUNIT))
@@ -144,7 +149,7 @@ PRECOMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || :
 
 # pip writes only to .venv; the hashes in the file are checked for every package. A pip older than the pinned one does not
 # recognise a pin without extras as the same package with extras, and looks for a newer version.
-$(RUNTIME): infra/requirements-pip.txt infra/requirements.txt pyproject.toml
+$(PACKAGES): infra/requirements-pip.txt infra/requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 15) else f"deniable needs Python 3.11 to 3.14, got {v[0]}.{v[1]}; run make with PYTHON=python3.12, say.")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the pinned requirements into $(VENV) (once; a minute or two) ..."
@@ -152,14 +157,20 @@ $(RUNTIME): infra/requirements-pip.txt infra/requirements.txt pyproject.toml
 	@$(INSTALL) -r infra/requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(PRECOMPILE)
+	@touch $@
+
+$(RUNTIME): $(PACKAGES)
 	@echo "Compiling the kernels of a release (once; about 15 s) ..."
 	@$(BIN)/python -m infra.compiled_ahead deployments/specs/acs_ma.yaml
 	@touch $@
 
-$(DEV): infra/requirements-dev.txt $(RUNTIME)
+$(TOOLS): infra/requirements-dev.txt $(PACKAGES)
 	@echo "Installing the pinned test tools into $(VENV) ..."
 	@$(INSTALL) -r infra/requirements-dev.txt
 	@$(PRECOMPILE)
+	@touch $@
+
+$(DEV): $(RUNTIME) $(TOOLS)
 	@touch $@
 
 $(STACK): infra/requirements-stack.txt $(RUNTIME)
@@ -181,7 +192,7 @@ $(PGM): infra/requirements-pgm.txt $(RUNTIME)
 	@touch $@
 
 # npm checks the hashes in the lock file, and runs no scripts of the packages.
-$(VENV)/browser/chromium: infra/browser/package-lock.json infra/browser/unpack.mjs $(DEV)
+$(VENV)/browser/chromium: infra/browser/package-lock.json infra/browser/unpack.mjs $(TOOLS)
 	@echo "Installing the pinned browser of the tests into $(VENV) ..."
 	@rm -rf $(VENV)/browser $(VENV)/browser.new && cp -R infra/browser $(VENV)/browser.new
 	@cd $(VENV)/browser.new && ../bin/npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --silent \
