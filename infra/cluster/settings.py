@@ -28,11 +28,12 @@ _TLS = "DASK_DISTRIBUTED__COMM__TLS__"
 _ROLES = ("CLIENT", "SCHEDULER", "WORKER")
 _SCHEMES = ("tcp", "tls")
 
-# No pages for browsers, and no requests to other servers.
+# No pages for browsers, no profiles, which only such pages show, and no requests to other servers.
 _QUIET = {
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
     "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
     "DASK_DISTRIBUTED__NANNY__HTTP__ROUTES": "[]",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false",
     "DASK_DISTRIBUTED__ADMIN__LOG_LENGTH": "0",
     "DASK_LOGGING__DISTRIBUTED": "error",
 }

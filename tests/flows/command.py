@@ -95,8 +95,13 @@ def left_of_a_release(state: Path) -> list[str]:
 
 def servers_of(state: Path) -> list[int]:
     """Return the processes that serve Prefect's API on a state folder, whoever started them: they hold its database."""
-    database, every = state / "prefect" / "prefect.db", Path("/proc").iterdir()
-    return [int(each.name) for each in every if each.name.isdigit() and database in _open(each)]
+    return holding(state / "prefect" / "prefect.db")
+
+
+def holding(file: Path) -> list[int]:
+    """Return the processes that hold a file open."""
+    every = Path("/proc").iterdir()
+    return [int(each.name) for each in every if each.name.isdigit() and file in _open(each)]
 
 
 def _open(process: Path) -> list[Path]:

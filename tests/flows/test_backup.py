@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from stores.tracking.history_moving import relocate
 from stores.vault.lease import leased
 from stores.vault.workspace import file_digest
 from tests.flows.command import run
-from tests.small_release import write_small_release
+from tests.flows.looked_at import LookedAt
 
 
 @pytest.fixture(scope="module")
-def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A state folder with one release."""
-    folder = tmp_path_factory.mktemp("backed up")
-    done = run("release", write_small_release(folder / "spec"), "--state", folder / "state", home=folder / "home")
-    assert done.returncode == 0, done.stderr
-    return folder / "state"
+def state(looked_at: LookedAt, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder with one release, which was made elsewhere."""
+    copied = tmp_path_factory.mktemp("backed up") / "state"
+    shutil.copytree(looked_at.state, copied)
+    relocate(copied)
+    return copied
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shutil import copytree, ignore_patterns
+from shutil import copyfile, copytree, ignore_patterns
 from threading import Event, Thread
 from typing import Any
 
@@ -26,6 +26,7 @@ import pytest
 
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from flows.release import release
+from infra.cluster import worker_checks
 from infra.cluster.choosing import cluster_runner
 from infra.cluster.joining import AdmitWorkers, Asked
 from infra.cluster.local import _has
@@ -33,6 +34,7 @@ from infra.cluster.runner import ClusterFailed, ClusterRunner
 from infra.cluster.settings import Cluster
 from infra.cluster.worker_checks import complaint, describe_worker
 from infra.servers.local_servers import free_port
+from schemas import catalog
 from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
 from stores.keys.signed_record import read_signed
@@ -50,6 +52,7 @@ from tests.warm import run_module
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = 12
+CHANGED = Path("tasks", "data", "clean.py")
 _ENOUGH_S = 300
 
 
@@ -454,7 +457,7 @@ def other_code(folder: Path) -> str:
     """A copy of the project that is not the same."""
     for package in ("deniable", "schemas", "stores", "reports", "tasks", "infra", "flows"):
         copytree(ROOT / package, folder / package, ignore=ignore_patterns("browser"))
-    with (folder / "tasks" / "data" / "clean.py").open("a") as module:
+    with (folder / CHANGED).open("a") as module:
         module.write("# another version\n")
     return str(folder)
 
@@ -470,6 +473,26 @@ def require_refused(agency: Agency, folder: Path, said: str, *before: str, **var
     assert not list((agency.state / "vault").glob("refused-*"))
 
 
+def test_workers_are_refused_before_a_release_begins_if_this_process_runs_other_code(
+    tmp_path: Path, agency: Agency, prefect: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = write_small_release(tmp_path / "spec", name="refused")
+    agency.wait_for(2)
+    monkeypatch.setattr(worker_checks, "code_digest", lambda: "other code")
+    with pytest.raises(Refused, match="runs other code; install the same version"):
+        release.with_options(task_runner=agency.runner)(spec, agency.state)
+    assert not list((agency.state / "vault").glob("refused-*"))
+
+
+def test_code_is_known_by_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, other = catalog.code_digest(), Path(other_code(tmp_path / "other"))
+    monkeypatch.setattr(catalog, "__file__", str(other / "schemas" / "catalog.py"))
+    assert catalog.code_digest.__wrapped__() != own
+    copyfile(ROOT / CHANGED, other / CHANGED)
+    assert catalog.code_digest.__wrapped__() == own
+
+
+@pytest.mark.nightly
 def test_workers_that_run_other_code_are_refused_before_a_release_begins(
     tmp_path: Path, agency: Agency, prefect: None
 ) -> None:

@@ -14,8 +14,10 @@ from prefect.task_runners import ProcessPoolTaskRunner
 from flows.release import release
 from flows.released import Released
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger
+from tests.flows.command import holding
 from tests.postgres import fresh_database
 from tests.small_release import write_small_release
+from tests.warm.pools import pools_of_prefect
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
@@ -67,19 +69,22 @@ def test_a_release_is_charged_in_postgresql_though_its_connections_are_cut(
     assert made.workspace.release_id in ledger.published()
 
 
-def kill_the_first_worker() -> None:
-    """Wait for a process of the pool, let it begin, and kill it."""
+def kill_within_a_block(state: Path, killed: list[str]) -> None:
+    """Kill a process of the pool that has begun to write a block of candidates, and note the file of the block."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        for child in psutil.Process().children(recursive=True):
-            try:
-                if "spawn_main" in " ".join(child.cmdline()):
-                    time.sleep(1)
-                    child.kill()
+        for begun in (state / "vault").glob("*/.candidates-*"):
+            for pid in holding(begun):
+                process = psutil.Process(pid)
+                process.suspend()
+                while process.status() != psutil.STATUS_STOPPED:
+                    time.sleep(0.001)
+                if begun.exists():
+                    process.kill()
+                    killed.append(begun.name[1:].rpartition(".")[0])
                     return
-            except psutil.NoSuchProcess:
-                continue
-        time.sleep(0.05)
+                process.resume()
+        time.sleep(0.002)
 
 
 @pytest.mark.skipif(
@@ -88,13 +93,17 @@ def kill_the_first_worker() -> None:
 )
 def test_a_release_whose_worker_is_killed_is_finished_by_the_next_run_to_the_bit(tmp_path: Path) -> None:
     spec, state = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128), tmp_path / "state"
-    killing = threading.Thread(target=kill_the_first_worker)
+    killed: list[str] = []
+    killing = threading.Thread(target=kill_within_a_block, args=(state, killed))
     killing.start()
     pool: ProcessPoolTaskRunner = ProcessPoolTaskRunner(max_workers=2)  # type: ignore[type-arg]
-    with pytest.raises(BrokenExecutor):
+    with pools_of_prefect(), pytest.raises(BrokenExecutor):
         release.with_options(task_runner=pool)(spec, state)
     killing.join()
     (vault,) = (state / "vault").iterdir()
+    (block,) = killed
+    assert not (vault / block).exists()
+    assert list(vault.glob(f".{block}.*"))
     assert not (state / "releases").exists()
     made = release(spec, state)
     assert made.workspace.release_id == vault.name

@@ -1,7 +1,10 @@
-"""An agency's servers on one machine: started, used through their interfaces, stopped, and started again."""
+"""An agency's servers on one machine: started, used, stopped, started again, and audited from another machine."""
 
 import json
+import re
+import shutil
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,13 +18,47 @@ import psutil
 import psycopg
 import pytest
 
+from deniable.foundation.errors import InvalidInput
+from infra.stack.postgres import administration
 from infra.stack.servers import mlflow_server, prefect_server, watch, worker
 from infra.stack.settings import Stack
+from schemas.provenance import RECORD
+from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE
+from stores.ledger.ledger import LEDGER_VARIABLE
 from tests.agency import Agency, ask, release_of
 from tests.browser import browser
-from tests.flows.command import run
+from tests.extent import is_night
+from tests.flows.command import environment, run
+from tests.flows.elsewhere import (
+    GUIDE,
+    OUT_OF_REACH,
+    PAGES,
+    ROOT,
+    RUNS,
+    TAMPERED,
+    Auditor,
+    as_engineer,
+    faults,
+    handed_out,
+    tamper,
+)
 from tests.looking import look_at_file, look_at_mlflow, look_at_prefect
 from tests.small_release import QUICK, write_small_release
+from tests.warm import run_module
+from tests.warm.python import warm_python
+
+TAKEN_OVER = (
+    "REASSIGN OWNED BY deniable_ledger_owner TO deniable_ledger",
+    "DROP OWNED BY deniable_ledger_owner",
+    "DROP ROLE deniable_ledger_owner",
+)
+FORBIDDEN = (
+    "UPDATE deniable_ledger SET entry = '{}'",
+    "DELETE FROM deniable_ledger",
+    "TRUNCATE deniable_ledger",
+    "DROP TRIGGER deniable_ledger_keeps_rows ON deniable_ledger",
+    "ALTER TABLE deniable_ledger DISABLE TRIGGER ALL",
+)
 
 
 def refusal(page: str, credentials: str | None, body: object | None = None, method: str = "POST") -> int:
@@ -38,7 +75,8 @@ def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agency]:
     (specs / "spec.yaml").rename(specs / "small.yaml")
     asking = {"name": "asking", "decision": {"always_ask": True, "approvers": ["ines"]}}
     write_small_release(specs, **deepcopy({**QUICK, **asking})).rename(specs / "asking.yaml")
-    here = Agency(folder / "state", folder / "home", specs)
+    told = {"DENIABLE_OPERATOR": "ada", "PREFECT_WORKER_QUERY_SECONDS": "2"}
+    here = Agency(folder / "state", folder / "home", specs, told)
     here.command("ledger", "policy", "people", "--epsilon", "1000", "--delta", "0.1")
     here.start()
     here.command("deploy")
@@ -212,12 +250,34 @@ def test_a_backup_of_all_of_it_is_restored_beside_it_and_passes_the_audit(
         elsewhere.command("stack", "down")
 
 
-def test_it_is_stopped_as_a_whole_and_started_again_with_all_that_it_had(
-    agency: Agency, released: dict[str, Any]
-) -> None:
-    before, ledger = servers(agency), agency.command("ledger", "show")
-    assert "up" not in agency.command("stack", "up").split("Prefect")[0]  # nothing was down
+@pytest.fixture(scope="module")
+def separated(agency: Agency, released: dict[str, Any]) -> str:
+    """What `stack up` says of a ledger that belongs to who works with it, as earlier versions had it."""
+    before = servers(agency)
+    with psycopg.connect(administration(Stack(agency.state), "ledger"), autocommit=True) as connection:
+        for statement in TAKEN_OVER:
+            connection.execute(statement.encode())
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO deniable_ledger")
+    said = agency.command("stack", "up")
     assert servers(agency) == before
+    return said
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+@pytest.mark.usefixtures("separated")
+def test_who_works_with_the_ledger_of_a_stack_cannot_alter_it(agency: Agency, statement: str) -> None:
+    with (
+        psycopg.connect(agency.said("environment")["DENIABLE_LEDGER"], autocommit=True) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege, match=r"permission denied|must be owner"),
+    ):
+        connection.execute(statement.encode())
+
+
+def test_it_is_stopped_as_a_whole_and_started_again_with_all_that_it_had(
+    agency: Agency, released: dict[str, Any], separated: str
+) -> None:
+    assert "up" not in separated.split("Prefect", maxsplit=1)[0]  # nothing was down
+    ledger = agency.command("ledger", "show")
     running = agency.processes()
     agency.command("stack", "down")
     assert not [process for process in running if process.is_running()]
@@ -273,3 +333,181 @@ def test_every_page_of_it_asks_nobody_else(agency: Agency, released: dict[str, A
         ):
             look_at_file(chromium, page)
     assert chromium.asked_elsewhere == []
+
+
+@pytest.fixture(scope="module")
+def name(released: dict[str, Any]) -> str:
+    """The release."""
+    return release_of(released)
+
+
+@pytest.fixture(scope="module")
+def auditor(agency: Agency, name: str, tmp_path_factory: pytest.TempPathFactory) -> Auditor:
+    return handed_out(agency, name, tmp_path_factory.mktemp("auditor"))
+
+
+@pytest.fixture
+def at_work(auditor: Auditor, monkeypatch: pytest.MonkeyPatch) -> Auditor:
+    """The auditor in this process, which has nothing else in its environment."""
+    for name in (LEDGER_VARIABLE, TRUSTED_KEYS_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in auditor.variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", auditor.agency.page("mlflow"))
+    return auditor
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The interpreter of the guide's commands, which are forked by day."""
+    if is_night():
+        yield sys.executable
+        return
+    folder = tmp_path_factory.mktemp("python")
+    with warm_python(folder / "venv", Path(sys.prefix), folder / "state"):
+        yield str(folder / "venv" / "bin" / "python")
+
+
+@pytest.fixture(scope="module")
+def guided(auditor: Auditor, python: str) -> list[str]:
+    """What the commands of the auditor's guide say, one after the other, of a release that nobody has touched."""
+    return auditor.follow_the_guide(python)
+
+
+def test_the_commands_of_the_guide_answer_its_five_questions(guided: list[str], name: str) -> None:
+    find, step, summary, verify, _, _, spent = guided
+    assert re.search(rf"^{name}  .*started by ada  approved by nobody  as signed$", find, re.MULTILINE)
+    assert "read            shared, restricted" in step
+    assert re.search(r"code +version .*commit ", summary)
+    assert verify.endswith(f"The release {name} holds: 15 checks, and 1 that could not be made with what was given.")
+    assert re.search(r"people, lifetime: epsilon \S+ of 1000", spent)
+
+
+def test_a_release_that_nobody_touched_raises_no_alarm_and_what_is_out_of_reach_has_a_reason(guided: list[str]) -> None:
+    _, _, _, _, alone, with_ledger, _ = guided
+    for said, missing in ((alone, 8), (with_ledger, 3)):
+        *lines, verdict = said.splitlines()
+        assert {line[:6] for line in lines} == {"ok    ", "--    "}
+        assert any(line.startswith(f"ok      {RUNS}") for line in lines)
+        unmade = [line for line in lines if line.startswith("--")]
+        assert all(re.search(r"\(.{10,}\)$", line) for line in unmade)
+        assert {named for named in OUT_OF_REACH for line in unmade if named in line} == OUT_OF_REACH
+        assert "is as it was when its record was signed, as far as can be seen from here" in verdict
+        assert verdict.endswith(f"and {missing} could not be made with what was given.")
+
+
+@pytest.fixture
+def without_mlflow(at_work: Auditor, monkeypatch: pytest.MonkeyPatch) -> Auditor:
+    """The same with nothing of MLflow's but a store of their own, and a ledger of their own."""
+    for path in (at_work.own_state / "ledger" / "ledger.db", at_work.own_state / "mlflow" / "mlflow.db"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("of other releases")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{at_work.own_state}/mlflow/mlflow.db")
+    return at_work
+
+
+def test_a_ledger_and_a_store_of_ones_own_are_not_taken_for_the_agencys(without_mlflow: Auditor) -> None:
+    audited = without_mlflow.audit()
+    assert faults(audited) == {}
+    missing = {check.name: check.note for check in audited.checks if not check.made}
+    assert missing[RUNS] == "name MLflow's server in DENIABLE_MLFLOW_TRACKING_URI"
+    assert "--ledger" in missing["the ledger holds"]
+
+
+def test_an_export_that_was_cut_off_is_named(without_mlflow: Auditor, name: str, tmp_path: Path) -> None:
+    lines = without_mlflow.ledger.read_text().splitlines(keepends=True)
+    kinds = [json.loads(line)["kind"] for line in lines]
+    (tmp_path / "ledger.jsonl").write_text("".join(lines[: kinds.index("released")]))
+    found = faults(without_mlflow.audit(ledger=tmp_path / "ledger.jsonl"))
+    assert found == {
+        "the ledger states that the table in the folder was published": (f"no entry states that {name} was published",)
+    }
+    assert faults(without_mlflow.audit(ledger=without_mlflow.ledger)) == {}
+
+
+def test_a_password_that_is_refused_is_no_evidence(at_work: Auditor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "another")
+    audited = at_work.audit()
+    assert "COULD NOT BE AUDITED AS A WHOLE" in audited.verdict
+    assert all("must accept its user" in fault for each in faults(audited).values() for fault in each)
+    assert not any(line.startswith("FAILED") for line in audited.lines)
+
+
+def test_without_a_trust_file_nothing_is_audited_and_that_is_said(at_work: Auditor, name: str) -> None:
+    with pytest.raises(InvalidInput, match="the keys that are trusted must be given"):
+        at_work.audit(keys=None)
+    with pytest.raises(InvalidInput, match="give the path of its public folder"):
+        at_work.audit(Path(name))
+
+
+def test_the_guide_is_linked_and_its_words_are_those_of_the_commands() -> None:
+    assert "(elsewhere.md)" in (PAGES / "index.md").read_text(encoding="utf-8")
+    for word in ("as signed", "NOT AS SIGNED in MLflow", "NOT AUDITED"):
+        assert f"`{word}`" in GUIDE
+        assert word in (ROOT / "flows" / "cli" / "find.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def tampered(agency: Agency, guided: list[str], name: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Somebody who may write to MLflow has changed several things of the release; its run and its version."""
+    assert guided
+    told: dict[str, str] = {}
+    as_engineer(agency, lambda client: told.update(tamper(client, name, tmp_path_factory.mktemp("forged"))))
+    return told
+
+
+def test_whatever_was_changed_is_named(at_work: Auditor, tampered: dict[str, str], tmp_path: Path) -> None:
+    forged = shutil.copytree(at_work.folder, tmp_path / "forged")
+    stated = json.loads((forged / "privacy.json").read_text())
+    (forged / "privacy.json").write_text(json.dumps({**stated, "notes": "none"}))
+    (forged / "zero.txt").write_text("more")
+    audited = at_work.audit(forged)
+    assert "IS NOT AS IT WAS" in audited.verdict
+    found = faults(audited)
+    assert found.pop("the internal record is about the public one and its files") == (
+        "privacy.json was changed in the folder",
+        "zero.txt was added to the folder",
+    )
+    signed = found.pop("every file is as signed, and none is missing or added")
+    assert signed[0] == "privacy.json is not what was signed: it was altered"
+    assert found.pop("privacy.json states what follows from the record")
+    assert found.keys() == {RUNS}
+    for what, named in TAMPERED.items():
+        assert any(named.format(**tampered) in fault for fault in found[RUNS]), (what, found[RUNS])
+    assert len(found[RUNS]) == len(TAMPERED)
+    asked = ["verify", str(forged), "--keys", str(at_work.keys)]
+    verified = run_module("deniable", asked, env=environment(tmp_path), cwd=tmp_path)
+    assert verified.returncode == 1
+    assert signed[0] in verified.stdout
+
+
+def test_find_says_what_was_signed_and_what_mlflow_says_instead(
+    auditor: Auditor, name: str, tampered: dict[str, str]
+) -> None:
+    asked = ("find", "--dataset", "people", "--keys", auditor.keys, "--approved-by", "alice")
+    told = run(*asked, home=auditor.home / "home", **auditor.variables)
+    assert told.returncode == 1, told.stderr
+    (row,) = [line for line in told.stdout.splitlines() if line.startswith(name)]
+    assert row.endswith("started by ada  approved by nobody  as signed")
+    assert "  NOT AS SIGNED in MLflow: approved_by is alice\n" in told.stdout
+    assert "  NOT AS SIGNED in MLflow: epsilon.total is 0.01\n" in told.stdout
+
+
+def test_a_record_that_was_changed_or_deleted_in_mlflow_is_named(
+    at_work: Auditor,
+    name: str,
+    tampered: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    # Signed by a trusted key, and not what it is taken for.
+    copy = shutil.copyfile(at_work.folder / RECORD, tmp_path / RECORD)
+    as_engineer(at_work.agency, lambda client: client.log_artifact(tampered["run"], str(copy), "internal"))
+    found = faults(at_work.audit())
+    assert found.keys() == {"the records of the release can be compared", "MLflow's runs can be compared"}
+    for [fault] in found.values():
+        assert f"the artifact internal/{RECORD} of {name} must be what a trusted key signed for it" in fault
+    stored = at_work.agency.state / "stack" / "artifacts"
+    (kept,) = stored.rglob(f"{tampered['run']}/artifacts/internal/{RECORD}")
+    kept.unlink()
+    for [fault] in faults(at_work.audit()).values():
+        assert f"the artifact internal/{RECORD} of its run, or the run itself, was deleted" in fault

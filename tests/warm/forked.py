@@ -24,8 +24,12 @@ class Forked:
     Args:
         forks: the process from which it is forked.
         stays: whether it outlives this process.
+
+    Attributes:
+        args: the command that would start it.
     """
 
+    args: Sequence[str] = ()
     stdin: IO[bytes] | None = None
 
     def __init__(self, forks: ForkContext | ForkServerContext, *, stays: bool = False) -> None:

@@ -6,6 +6,7 @@ process.
 
 import gc
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,6 +46,7 @@ from numba.core.registry import cpu_target
 from pandas import DataFrame
 from pandera.backends.pandas.register import register_pandas_backends
 from prefect._internal.plugins.collections import load_prefect_collections
+from prefect._internal.schemas import validators
 from sqlalchemy.orm import configure_mappers
 from starlette.routing import BaseRoute
 
@@ -67,6 +69,8 @@ cpu_target.target_context.refresh()
 register_pandas_backends(f"{DataFrame.__module__}.{DataFrame.__qualname__}")
 page_svg(make_figure(1, 1, arranged=False), title="nothing")
 configure_mappers()
+# Prefect looks for all time zones of the machine whenever it reads a schedule.
+validators.get_timezones = cache(validators.get_timezones)
 load_prefect_collections()
 for _templates in (pages._templates(), statement.TEMPLATES):
     for _name in _templates.list_templates(["jinja"]):

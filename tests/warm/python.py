@@ -1,4 +1,4 @@
-"""A `python` whose `-m flows` and scripts are forked like the commands of other tests; all else runs as usual.
+"""A `python` that forks `-m flows`, `-m deniable` and scripts like the commands of other tests; all else runs as usual.
 
 It is for shells and make, which start commands by that name, and for commands that start others.
 """
@@ -16,6 +16,7 @@ from threading import Thread
 
 from tests import warm
 
+_OF_GUIDES = ("flows", "deniable")
 _OF_PREFECT = ("prefect", "prefect.engine", "prefect.runner._workspace_supervisor")
 _SHIM = """#!{python} -IS
 import json, os, socket, sys
@@ -55,7 +56,8 @@ def warm_python(environment: Path, copied: Path, state: Path) -> Iterator[None]:
             (environment / path.relative_to(copied)).symlink_to(path)
     with TemporaryDirectory(prefix="deniable-warm-") as folder:
         told = {"DENIABLE_STATE": str(state)}
-        server = _serve(environment / "bin" / "python", str(copied / "bin" / "python"), ["flows"], Path(folder), told)
+        python = environment / "bin" / "python"
+        server = _serve(python, str(copied / "bin" / "python"), _OF_GUIDES, Path(folder), told)
         with server:
             yield
             server.shutdown()

@@ -128,6 +128,7 @@ class _Subprocess:
         if command[1] != "-m" or command[2] not in _PREPARED:
             return subprocess.Popen(command, **how)
         server = self._spare.pop() if self._spare and command[2] == _PREFECT else Forked(FORKS)
+        server.args = command
         server.begin(command[2], command[3:], prepare=_PREPARED[command[2]], **how)
         return server
 
