@@ -38,9 +38,11 @@ FIRST, SECOND = "small-20261120T000000Z", "small-20261121T000000Z"
 
 
 @pytest.fixture(autouse=True)
-def tables_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read the tables of a schema once, which takes longer than to move what they hold."""
+def moved_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the tables of a schema once, which takes longer than to move their rows, and do not wait for the disk."""
     monkeypatch.setattr(history_moving, "_reflected", reflected_once)
+    # Power cuts are not tested.
+    monkeypatch.setattr(os, "sync", lambda: None)
 
 
 _READ: dict[tuple[object, ...], dict[str, Table]] = {}
