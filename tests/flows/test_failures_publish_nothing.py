@@ -21,7 +21,7 @@ from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.exact_counts import RefusedByCounts
 from tasks.running.progress import watching
 from tests.flows.command import left_of_a_release, run, servers_of, start
-from tests.small_release import SCHEMA, made_up_people, write_small_release
+from tests.small_release import QUICK, SCHEMA, made_up_people, write_small_release
 from tests.warm.servers import bring_databases
 
 if TYPE_CHECKING:
@@ -106,8 +106,10 @@ def with_large_table(folder: Path) -> Path:
         folder,
         people=[[LONG.get(value, value) for value in person] for person in made_up_people()],
         schema=schema,
-        synthesis={"guarantee": "seedless", "records": 12_000, "chunk_candidates": 2**17},
         evaluation__train_rows=100,
+        **QUICK,
+        synthesis__records=12_000,
+        synthesis__chunk_candidates=2**17,
     )
 
 
@@ -246,9 +248,7 @@ def test_a_failure_of_the_command_is_one_sentence_and_status_one(tmp_path: Path)
 def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str] | Started", Path]:
     """A release that is in the middle of its candidates and would be for minutes."""
     state = folder / "state"
-    spec = write_small_release(
-        folder / "spec", synthesis={"guarantee": "seedless", "records": 10**10, "chunk_candidates": 2**16}
-    )
+    spec = write_small_release(folder / "spec", **QUICK, synthesis__records=10**10, synthesis__chunk_candidates=2**16)
     bring_databases(state)
     process = start("release", spec, "--state", state, home=folder / "home")
     assert process.stderr is not None

@@ -1,7 +1,6 @@
 """A release goes from a table to a folder for everyone; with the same key it goes there again, to the bit."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +101,6 @@ def test_a_release_that_nobody_may_sign_is_not_begun(tmp_path: Path) -> None:
 
 
 def test_a_release_with_another_key_is_another(released: Released, folder: Path) -> None:
-    time.sleep(1)  # releases are named by the second
     assert table(release(folder / "spec" / "spec.yaml", folder / "state")) != table(released)
 
 
