@@ -20,9 +20,17 @@ def drawn(nightly: int, least: int = 5) -> int:
     return max(least, round(nightly * _SHARE))
 
 
-def spread(nightly: Sequence[_Position], least: int = 5) -> list[_Position]:
-    """Return the positions to try among those at night: evenly spaced, including the first and the last."""
+def spread(nightly: Sequence[_Position], least: int = 5, most: int | None = None) -> list[_Position]:
+    """Return the positions to try among those at night: evenly spaced, including the first and the last.
+
+    Args:
+        nightly: all positions.
+        least: how many to try at least.
+        most: how many to try at most, except at night.
+    """
     count = min(len(nightly), drawn(len(nightly), max(least, 2)))
+    if most is not None and not is_night():
+        count = min(count, most)
     return [nightly[round(number * (len(nightly) - 1) / (count - 1))] for number in range(count)]
 
 

@@ -1,10 +1,12 @@
 """Makes databases of this process and its forks faster than a user's; imported before one is opened.
 
-They do not wait for the disk: data written by a killed process survive in the kernel, and power cuts are not tested.
-MLflow's database is not created by migrations each time, but copied from one that was; commands run by `subprocess`
-create their own. And MLflow sets up each connection once, instead of for each session, of which a step has twenty.
+Neither they nor files wait for the disk: data written by a killed process survive in the kernel, and power cuts are not
+tested. MLflow's database is not created by migrations each time, but copied from one that was; commands run by
+`subprocess` create their own. And MLflow sets up each connection once, instead of for each session, of which a step has
+twenty.
 """
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -14,8 +16,9 @@ from typing import Any
 
 from mlflow.store.db import utils as sessions
 from mlflow.store.db.db_types import SQLITE
-from sqlalchemy import Engine, event
+from sqlalchemy import URL, Engine, event
 
+from stores.ledger import database as ledgers
 from stores.locks import locked
 from stores.servers import mlflow_database as store_making
 from tests.made_once import FOLDER
@@ -63,6 +66,17 @@ _MADE = mlflow_made_once()
 def _do_not_wait(connection: Any, _record: object) -> None:
     if isinstance(connection, sqlite3.Connection):
         connection.execute("PRAGMA synchronous = OFF").close()
+
+
+def _ledger_that_does_not_wait(url: URL) -> Engine:
+    """Set this after a ledger has asked to wait."""
+    engine = _ledger(url)
+    event.listen(engine, "connect", _do_not_wait)
+    return engine
+
+
+_ledger, ledgers._sqlite = ledgers._sqlite, _ledger_that_does_not_wait
+os.fsync = lambda _descriptor: None
 
 
 @contextmanager

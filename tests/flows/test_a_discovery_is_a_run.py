@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Metric
+from mlflow.tracking._tracking_service import utils
 from prefect.client.orchestration import get_client
 
 from deniable.__main__ import main as respondent
@@ -31,10 +32,12 @@ from stores.ledger.state_ledger import state_ledger
 from stores.record.discovery_record import read_discovery
 from stores.releases import discoveries
 from stores.tracking.client import PARENT, tracking_uri
+from stores.tracking.history_moving import relocate
 from stores.vault.workspace import Workspace, file_digest
 from tasks.discovery.answer_questions import drawn
 from tests.flows.command import environment, variables_of_this_server
 from tests.flows.test_schema_discover import SCHEMA, SPEC
+from tests.mlflow_copies import mlflow_uri
 from tests.mutants.mutant import ROOT
 from tests.unit.test_local import ANSWERS
 from tests.unit.test_local import DOCUMENT as DOCUMENT_OF_SURVEY
@@ -104,11 +107,24 @@ class Made:
         return read_discovery(self.folder)
 
 
+@pytest.fixture(scope="module")
+def discovered(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Path:
+    """A state folder with a discovery, which tests must not change."""
+    folder = tmp_path_factory.mktemp("discovered")
+    state = folder / "state"
+    assert main(["schema", "discover", str(write_people(folder)), "--state", str(state), *OPTIONS]) == 0
+    return state
+
+
 @pytest.fixture
-def state(tmp_path: Path, prefect: None) -> Path:
-    """A state folder with a discovery."""
+def state(discovered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it."""
+    write_people(tmp_path)
     state = tmp_path / "state"
-    assert main(["schema", "discover", str(write_people(tmp_path)), "--state", str(state), *OPTIONS]) == 0
+    shutil.copytree(discovered, state)
+    relocate(state)
+    utils._artifact_repos_cache.clear()  # MLflow stores the location of a run's files
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(state))
     return state
 
 

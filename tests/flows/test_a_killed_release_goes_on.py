@@ -93,7 +93,7 @@ def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: dict[s
 def killed_once(tmp_path_factory: pytest.TempPathFactory, server: dict[str, str]) -> Prototype:
     """A folder with a spec and a state folder whose release was killed before its records were gathered."""
     folder = tmp_path_factory.mktemp("killed") / "release"
-    spec = write_small_release(folder / "spec")
+    spec = write_small_release(folder / "spec", **QUICK)
     assert run_and_kill(spec, folder / "state", "before", "gather", server) == -signal.SIGKILL
     return Prototype(folder)
 
@@ -153,7 +153,7 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
 ) -> None:
     spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128, budget=exact_budget(tmp_path))
     state = tmp_path / "killed" / "state"
-    for moment, step in spread(MOMENTS):
+    for moment, step in spread(MOMENTS, most=5):
         status = run_and_kill(spec, state, moment, step, server)
         assert status == -signal.SIGKILL, (moment, step)
         whole = [release_of(state)] if step in AFTER_PUBLICATION else []
@@ -276,10 +276,10 @@ def test_a_changed_schema_is_another_release_and_a_changed_threshold_is_not(kill
     schema.write_text(said.replace('["none", "some", "degree"]', '["degree", "some", "none"]'))
     assert unfinished_release(state, load_spec(spec)) is None
     schema.write_text(said)
-    write_small_release(spec.parent, thresholds={"tvd_2way_max": 0.4})
+    write_small_release(spec.parent, **QUICK, thresholds={"tvd_2way_max": 0.4})
     made = release(spec, state)
     assert made.workspace.release_id == begun
-    assert spent(state)[1] == 3
+    assert spent(state)[1] == 1
 
 
 def test_an_unfinished_release_can_be_given_up_and_stays_charged(
@@ -329,9 +329,9 @@ time.sleep(600)
 
 
 def test_a_retry_by_prefect_goes_on_and_pays_once(tmp_path: Path, prefect: None) -> None:
-    spec = write_small_release(tmp_path / "spec")
+    spec = write_small_release(tmp_path / "spec", **QUICK)
     with watching(Faulty("gather")):
         made = release.with_options(retries=1)(spec, tmp_path / "state")
     assert made.published.rows == 400
-    assert spent(tmp_path / "state")[1] == 3
+    assert spent(tmp_path / "state")[1] == 1
     assert release_of(tmp_path / "state") == made.workspace.release_id

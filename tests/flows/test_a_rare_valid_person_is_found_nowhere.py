@@ -103,12 +103,13 @@ def traces(content: bytes) -> set[str]:
     """What of the person is in a file: two labels near each other, or all codes in a row."""
     found = set()
     for text in unpacked(content):
-        for first, second in combinations(WORDS, 2):
+        for first, second in combinations([word for word in WORDS if word.encode() in text], 2):
             one, other = first.encode(), second.encode()
             near = rb"[\s\S]{0,%d}" % NEAR
             if re.search(one + near + other + rb"|" + other + near + one, text):
                 found.add(f"{first} and {second}")
-        if _CODES_AS_TEXT.search(text) or any(
+        has_codes = all(str(code).encode() in text for code in CODES)
+        if (has_codes and _CODES_AS_TEXT.search(text)) or any(
             struct.pack(f"<{len(ROW_OF_CODES)}{kind}", *ROW_OF_CODES) in text for kind in "Hiqd"
         ):
             found.add("row of codes")

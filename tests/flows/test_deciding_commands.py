@@ -4,18 +4,19 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.flows.command import run
+from tests.flows.command import run, variables_of_this_server
 from tests.small_release import write_small_release
 
 HELD = 3
 
 
-def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path: Path) -> None:
+def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path: Path, prefect: None) -> None:
     policy = {"exact_figures_decide": True, "publish_within": {"tvd_2way_max": 0.000001}}
     spec = write_small_release(tmp_path / "spec", decision=policy)
 
     def said(who: str, *arguments: str | Path) -> subprocess.CompletedProcess[Any]:
-        return run(*arguments, "--state", tmp_path / "state", home=tmp_path / "home", DENIABLE_OPERATOR=who)
+        told = {"DENIABLE_OPERATOR": who, **variables_of_this_server()}
+        return run(*arguments, "--state", tmp_path / "state", home=tmp_path / "home", **told)
 
     assert said("ines", "held").stdout == "No release awaits a decision.\n"
     held = said("ada", "release", spec)

@@ -1,7 +1,6 @@
 """A spec releases with either learner by one word, whatever the guarantee, and what was measured can be seen."""
 
 import json
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from flows.release import release
 from flows.released import Released
 from schemas.provenance import RECORD
 from schemas.spec.accounts import accounts_of
-from schemas.spec.release_spec import load_spec
 from stores.servers.ui_links import mlflow_pages, prefect_pages
+from stores.vault.workspace import Workspace
 from tests.html_page import Page
 from tests.small_release import SPEC, write_small_release
+from tests.whole_release import drawn_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
@@ -39,47 +39,47 @@ HISTOGRAM = {
 SEEDLESS = {"guarantee": "seedless", "records": 500, "chunk_candidates": 200}
 
 
+def key_of(synthesis: dict[str, Any]) -> ReleaseKey:
+    """The key of a release; with noise of another, all people may seem to be in what was kept."""
+    return ReleaseKey(sha256(f"{synthesis['guarantee']} 2".encode()).digest())
+
+
 @pytest.fixture(scope="module")
-def made(
-    state: Path, prefect: None, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[dict[str, Any]], tuple[Path, Released]]:
-    """Spec and release by guarantee, each made once; without seeds, the noise is chosen."""
-    known: dict[str, tuple[Path, Released]] = {}
-
-    def make(synthesis: dict[str, Any]) -> tuple[Path, Released]:
-        guarantee = synthesis["guarantee"]
-        if guarantee not in known:
-            noise = {"learner__noise": "auto"} if synthesis is SEEDLESS else {}
-            folder = tmp_path_factory.mktemp(guarantee)
-            path = write_small_release(folder, learner__kind="loglinear", synthesis=synthesis, **noise)
-            # With noise of another key all people may seem to be in what was kept, and nothing begins elsewhere.
-            key = ReleaseKey(sha256(f"{guarantee} 2".encode()).digest())
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(ReleaseKey, "generate", lambda: key)
-                known[guarantee] = path, release(path, state, anew=True)
-        return known[guarantee]
-
-    return make
+def seedless(state: Path, prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Released:
+    """A release without seeds, whose noise is chosen."""
+    path = write_small_release(
+        tmp_path_factory.mktemp("seedless"), learner__kind="loglinear", learner__noise="auto", synthesis=SEEDLESS
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReleaseKey, "generate", lambda: key_of(SEEDLESS))
+        return release(path, state, anew=True)
 
 
-@pytest.mark.parametrize("synthesis", [TESTED, HISTOGRAM, SEEDLESS], ids=lambda entry: entry["guarantee"])
-def test_one_word_changes_the_learner(
-    synthesis: dict[str, Any], made: Callable[[dict[str, Any]], tuple[Path, Released]]
-) -> None:
-    path, released = made(synthesis)
-    folder = released.published.path.parent
+def test_one_word_changes_the_learner(seedless: Released) -> None:
+    require_that_the_learner_is_another(seedless.workspace)
+
+
+@pytest.mark.parametrize("synthesis", [TESTED, HISTOGRAM], ids=lambda entry: entry["guarantee"])
+def test_one_word_changes_the_learner_of_what_begins_with_seeds(synthesis: dict[str, Any], tmp_path: Path) -> None:
+    made = drawn_release(tmp_path, key=key_of(synthesis).secret, learner__kind="loglinear", synthesis=synthesis)
+    made.publish()
+    require_that_the_learner_is_another(made.workspace)
+    if synthesis is HISTOGRAM:
+        require_that_what_begins_elsewhere_is_said_to_be_the_models_own(made.workspace.release_folder)
+
+
+def require_that_the_learner_is_another(made: Workspace) -> None:
+    folder = made.release_folder
     document = json.loads((folder / "model.json").read_text())
     assert document["format"].startswith("deniable/loglinear-net/")
     graph = json.loads((folder / "graph.json").read_text())
     assert any(graph["parents"].values())
     records = pd.read_parquet(folder / "synthetic.parquet")
     assert 100 < len(records) <= 500
-    accounts = accounts_of(load_spec(path))
+    accounts = accounts_of(made.spec)
     assert accounts.structure is None
     assert accounts.parameters.epsilon <= 1
     assert {step.step for step in accounts.steps} >= {"learn_parameters"}
-    if synthesis is HISTOGRAM:
-        require_that_what_begins_elsewhere_is_said_to_be_the_models_own(folder)
 
 
 def require_that_what_begins_elsewhere_is_said_to_be_the_models_own(folder: Path) -> None:
@@ -102,9 +102,9 @@ def require_that_what_begins_elsewhere_is_said_to_be_the_models_own(folder: Path
 
 
 def test_what_was_measured_can_be_seen_in_mlflow_and_on_both_pages(
-    made: Callable[[dict[str, Any]], tuple[Path, Released]], state: Path, tmp_path: Path
+    seedless: Released, state: Path, tmp_path: Path
 ) -> None:
-    _, released = made(SEEDLESS)
+    released = seedless
     client = MlflowClient(f"sqlite:///{state}/mlflow/mlflow.db")
     parent = client.get_run(released.workspace.mlflow_run_id)
     runs = client.search_runs(

@@ -21,7 +21,7 @@ from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.exact_counts import RefusedByCounts
 from tasks.running.progress import watching
 from tests.flows.command import left_of_a_release, run, servers_of, start
-from tests.small_release import made_up_people, write_small_release
+from tests.small_release import QUICK, SCHEMA, made_up_people, write_small_release
 from tests.warm.servers import bring_databases
 
 if TYPE_CHECKING:
@@ -93,12 +93,23 @@ def test_the_record_of_a_failed_release_says_that_it_failed_and_why(tmp_path: Pa
     assert "200" not in runs[0].data.tags["failure"].partition("; the counts are in")[0]
 
 
-def with_large_table(folder: Path, records: int = 800_000) -> Path:
-    """A table of 800,000 records has 12 MB as CSV, and no step before publication writes a file a third as large."""
+SHORT = ("f", "m", "none", "some", "degree", "no", "yes")
+LONG = {value: value.ljust(290, ".") for value in SHORT}
+
+
+def with_large_table(folder: Path) -> Path:
+    """A table of 12,000 long records has 10 MB as CSV; no step before publication writes a file a fifth as large."""
+    schema = SCHEMA
+    for short, long in LONG.items():
+        schema = schema.replace(f'["{short}"', f'["{long}"').replace(f' "{short}"', f' "{long}"')
     return write_small_release(
         folder,
-        synthesis={"guarantee": "seedless", "records": records, "chunk_candidates": 2**17},
+        people=[[LONG.get(value, value) for value in person] for person in made_up_people()],
+        schema=schema,
         evaluation__train_rows=100,
+        **QUICK,
+        synthesis__records=12_000,
+        synthesis__chunk_candidates=2**17,
     )
 
 
@@ -122,7 +133,7 @@ def small_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_record")
 def test_a_release_that_the_disk_had_no_room_for_goes_on_when_it_has(tmp_path: Path) -> None:
     """Nor is anything of it published before: its table has no room, and no other file is as large."""
-    spec, state = with_large_table(tmp_path / "spec", 200_000), tmp_path / "state"
+    spec, state = with_large_table(tmp_path / "spec"), tmp_path / "state"
     with files_no_larger_than(2 << 20), pytest.raises(DeniableError, match=r"step publish .* limit"):
         release(spec, state)
     assert {left.split("/")[0] for left in left_of_a_release(state)} == {"vault", "shelf"}
@@ -130,7 +141,7 @@ def test_a_release_that_the_disk_had_no_room_for_goes_on_when_it_has(tmp_path: P
     charged = Ledger.open(ledger_place(state)).spent("people")
     made = release(spec, state)
     assert made.workspace.release_id == begun.name
-    assert made.published.rows == 200_000
+    assert made.published.rows == 12_000
     assert Ledger.open(ledger_place(state)).spent("people") == charged
     undisturbed = release(spec, tmp_path / "undisturbed", begun / "key")
     table = "synthetic.parquet"
@@ -182,7 +193,7 @@ def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
     spec = with_large_table(tmp_path / "spec")
-    with mounted("size=20m", state) as disk:
+    with mounted("size=10m", state) as disk:
         done = run("release", spec, "--state", state, home=tmp_path / "home", mounts=disk.pid)
         # The folder is looked at where the disk is still there.
         files, _ = disk.communicate("done\n")
@@ -237,9 +248,7 @@ def test_a_failure_of_the_command_is_one_sentence_and_status_one(tmp_path: Path)
 def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str] | Started", Path]:
     """A release that is in the middle of its candidates and would be for minutes."""
     state = folder / "state"
-    spec = write_small_release(
-        folder / "spec", synthesis={"guarantee": "seedless", "records": 10**10, "chunk_candidates": 2**16}
-    )
+    spec = write_small_release(folder / "spec", **QUICK, synthesis__records=10**10, synthesis__chunk_candidates=2**16)
     bring_databases(state)
     process = start("release", spec, "--state", state, home=folder / "home")
     assert process.stderr is not None

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from stores.ledger.ledger import Ledger, ledger_place
-from tests.flows.command import environment, variables_of
+from tests.flows.command import environment, variables_of_this_server
 from tests.small_release import QUICK, write_small_release
 from tests.warm import run_module
-from tests.warm.servers import prefect_server
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTS = 4
@@ -21,11 +20,11 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(A_MOMENT_S)
 
 
-def test_of_four_commands_of_one_spec_one_begins_a_release_and_three_say_which(tmp_path: Path) -> None:
+def test_of_four_commands_of_one_spec_one_begins_a_release_and_three_say_which(tmp_path: Path, prefect: None) -> None:
     spec, state = write_small_release(tmp_path / "spec", **QUICK), tmp_path / "state"
     names = [f"ready {number}" for number in range(STARTS)]
-    with prefect_server(tmp_path / "server") as server, ThreadPoolExecutor(STARTS) as pool:
-        env = {**environment(tmp_path / "home"), **variables_of(server)}
+    with ThreadPoolExecutor(STARTS) as pool:
+        env = {**environment(tmp_path / "home"), **variables_of_this_server()}
         started = [
             pool.submit(
                 run_module, "tests.flows.started", [*map(str, (spec, state, tmp_path)), name], env=env, cwd=ROOT

@@ -1,8 +1,6 @@
 """A release goes from a table to a folder for everyone; with the same key it goes there again, to the bit."""
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +22,9 @@ from stores.ledger.ledger import Ledger, ledger_place
 from stores.record.folder_verification import verified_release
 from tests.small_release import NAMES, ROWS, write_small_release
 from tests.warm.pools import pools_of_prefect
+from tests.whole_release import SEEDLESS, drawn_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
-
-MARGINALS: dict[str, Any] = {
-    "learner": {
-        "kind": "marginals",
-        "noise": "gaussian",
-        "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
-    },
-    "split": {"seeds": 0.1, "parameters": 0.6, "holdout": 0.3},
-    "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
-}
-Releasing = Callable[..., Released]
 
 
 @pytest.fixture(scope="module")
@@ -113,14 +101,16 @@ def test_a_release_that_nobody_may_sign_is_not_begun(tmp_path: Path) -> None:
 
 
 def test_a_release_with_another_key_is_another(released: Released, folder: Path) -> None:
-    time.sleep(1)  # releases are named by the second
     assert table(release(folder / "spec" / "spec.yaml", folder / "state")) != table(released)
 
 
 @pytest.mark.parametrize(
     "runner",
-    [ThreadPoolTaskRunner(max_workers=1), ThreadPoolTaskRunner(max_workers=4), ProcessPoolTaskRunner(max_workers=2)],
-    ids=["one thread", "four threads", "two processes"],
+    [
+        pytest.param(ThreadPoolTaskRunner(max_workers=1), id="one thread", marks=pytest.mark.nightly),
+        pytest.param(ThreadPoolTaskRunner(max_workers=4), id="four threads"),
+        pytest.param(ProcessPoolTaskRunner(max_workers=2), id="two processes"),
+    ],
 )
 def test_with_the_same_key_threads_and_processes_release_the_same_to_the_bit(
     released: Released, folder: Path, tmp_path: Path, runner: TaskRunner[Any]
@@ -150,7 +140,8 @@ HISTOGRAM = {
 def test_histogram_seeds_release_more_records_than_there_are_people_and_only_prefixes_that_k_share(
     tmp_path: Path,
 ) -> None:
-    made = release(write_small_release(tmp_path / "spec", synthesis=HISTOGRAM), tmp_path / "state")
+    made = drawn_release(tmp_path, synthesis=HISTOGRAM)
+    made.publish()
     folder = made.workspace.release_folder
     noisy = json.loads((folder / "seeds.json").read_text())
     records = pd.read_parquet(folder / "synthetic.parquet")
@@ -172,9 +163,8 @@ def test_histogram_seeds_release_more_records_than_there_are_people_and_only_pre
 
 
 def test_one_part_for_all_steps_costs_more_and_releases_too(released: Released, tmp_path: Path) -> None:
-    spec = write_small_release(tmp_path / "spec", split={"shared": 0.8, "holdout": 0.2})
-    made = release(spec, tmp_path / "state")
-    assert made.published.rows == 400
+    made = drawn_release(tmp_path, split={"shared": 0.8, "holdout": 0.2})
+    assert made.publish().rows == 400
     assert made.accounts.model.epsilon > released.accounts.model.epsilon
 
 
@@ -186,32 +176,17 @@ def test_a_key_file_that_holds_no_key_is_refused(folder: Path) -> None:
 
 
 def test_marginals_are_released_without_seeds_and_cost_no_more_than_the_model(tmp_path: Path) -> None:
-    made = release(write_small_release(tmp_path / "spec", **MARGINALS), tmp_path / "state")
+    made = drawn_release(tmp_path, **SEEDLESS)
+    assert made.publish().rows == 400
     said = json.loads((made.workspace.release_folder / "privacy.json").read_text())
-    assert made.published.rows == 400
     assert said["total"]["epsilon"] == said["model"]["epsilon"]
     assert "plausible_deniability" not in said
 
 
-FIRST = {"synthesis__test": 1, "synthesis__accept_no_differential_privacy": True}
-
-
-def test_privacy_test_one_is_released_with_the_warning_that_it_has_no_differential_privacy(tmp_path: Path) -> None:
-    """A ledger can only say delta 1 for the seeds, half of the records: a cap that gives up lets it through."""
-    made = release(
-        write_small_release(tmp_path / "spec", **FIRST, budget={"epsilon": 1000, "delta": 1}), tmp_path / "state"
-    )
-    words = (made.workspace.release_folder / "PRIVACY.md").read_text()
-    assert "the whole release has no differential privacy" in words
-    said = json.loads((made.workspace.release_folder / "privacy.json").read_text())
-    assert said["total"] is None
-    assert said["dataset_so_far"]["delta"] >= 0.5
-    assert said["dataset_so_far"]["vacuous"]
-
-
 def test_privacy_test_one_is_refused_where_the_budget_has_a_delta(tmp_path: Path) -> None:
+    first = {"synthesis__test": 1, "synthesis__accept_no_differential_privacy": True}
     with pytest.raises(BudgetExceeded):
-        release(write_small_release(tmp_path / "spec", **FIRST), tmp_path / "state")
+        release(write_small_release(tmp_path / "spec", **first), tmp_path / "state")
     assert not (tmp_path / "state" / "releases").exists()
 
 

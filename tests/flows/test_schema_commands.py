@@ -2,12 +2,15 @@
 
 import io
 import stat
+import subprocess
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from deniable.foundation.domain import Person
 from deniable.foundation.errors import InvalidInput
+from flows.__main__ import main
 from flows.cli.tables.questions import Questions
 from flows.cli.tables.schema import fit_lines, fits
 from schemas.spec.release_spec import load_spec
@@ -37,8 +40,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def run_here(*arguments: str | Path, home: Path, answers: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command in this process, in a folder."""
+    out, err, words = io.StringIO(), io.StringIO(), [*map(str, arguments)]
+    with chdir(home), redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO(answers))
+        status = main(words)
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+
 def draft(folder: Path, *more: str) -> tuple[int, str, str]:
-    done = run("schema", "draft", "book.csv", "--name", "people", "--state", folder / "state", *more, home=folder)
+    done = run_here("schema", "draft", "book.csv", "--name", "people", "--state", folder / "state", *more, home=folder)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -156,7 +168,7 @@ def test_an_error_that_quotes_a_record_stays_in_the_vault(folder: Path) -> None:
     assert changed.count("by=by") == 1
     schema.write_text(changed)
     state = folder / "state"
-    done = run("schema", "check", "people.yaml", "--state", state, home=folder)
+    done = run_here("schema", "check", "people.yaml", "--state", state, home=folder)
     assert done.returncode == 1
     kept = state / "vault" / "checks" / "people.error.txt"
     assert f"got one (KeyError), which may quote confidential values; cleared staff find it in {kept}." in done.stderr
@@ -168,7 +180,7 @@ def test_an_error_that_quotes_a_record_stays_in_the_vault(folder: Path) -> None:
 def test_a_check_draws_charges_and_tracks_nothing(folder: Path) -> None:
     draft(folder)
     (folder / "people.csv").write_text("\n".join(TABLE.splitlines()[:3]) + "\n")
-    done = run("schema", "check", "people.yaml", "--state", folder / "state", home=folder)
+    done = run_here("schema", "check", "people.yaml", "--state", folder / "state", home=folder)
     assert done.returncode == 0, done.stdout
     assert "All 3 columns fit in every row" in done.stdout
     assert left_of_a_release(folder / "state") == []
@@ -194,7 +206,7 @@ def test_questions_lead_to_a_schema_a_spec_and_a_plan(folder: Path) -> None:
 
 def test_a_person_with_several_records_is_asked_for(folder: Path) -> None:
     answers = "".join(f"{each}\n" for each in [*ANSWERS[:4], "yes", "", "3", *ANSWERS[5:]])
-    done = run("new", "--state", folder / "state", home=folder, answers=answers)
+    done = run_here("new", "--state", folder / "state", home=folder, answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "counts are of records, and the noise is as many times as large" in done.stdout
     assert "one person (all records with the same id); at most 3 records of" in done.stdout
@@ -221,7 +233,7 @@ def test_columns_can_be_described_in_answers(folder: Path) -> None:
         "1",
     ]
     answers += ["no", "no", "no"]
-    done = run("new", "--state", folder / "state", home=folder, answers="".join(f"{each}\n" for each in answers))
+    done = run_here("new", "--state", folder / "state", home=folder, answers="".join(f"{each}\n" for each in answers))
     assert done.returncode == 0, done.stdout + done.stderr
     assert {each.name: len(each.values) for each in domain_of(load_spec(folder / "town.yaml").schema).attributes} == {
         "age": 101,
@@ -254,7 +266,7 @@ def test_columns_can_be_described_in_answers(folder: Path) -> None:
 def test_answers_that_do_not_fit_end_the_command_and_leave_nothing(
     folder: Path, answers: list[str], complaint: str
 ) -> None:
-    done = run("new", "--state", folder / "state", home=folder, answers="".join(f"{each}\n" for each in answers))
+    done = run_here("new", "--state", folder / "state", home=folder, answers="".join(f"{each}\n" for each in answers))
     assert done.returncode == 1
     assert complaint in done.stderr
     assert not (folder / "made").exists()
@@ -290,7 +302,7 @@ Bea Bell,medicine,7,mild
 @pytest.mark.parametrize("table", [PATIENTS, PATIENTS.replace("surgery", "nominal").replace("3 | 3", "1 | 2")])
 def test_a_table_named_by_mistake_is_quoted_nowhere(tmp_path: Path, table: str) -> None:
     (tmp_path / "patients.csv").write_text(table)
-    done = run("schema", "draft", "patients.csv", "--state", tmp_path / "state", home=tmp_path)
+    done = run_here("schema", "draft", "patients.csv", "--state", tmp_path / "state", home=tmp_path)
     said = done.stdout + done.stderr
     assert "--source PATH" in said
     assert not [word for word in ("Ada", "Bea", "surgery", "medicine", "severe", "mild") if word in said], said
@@ -299,8 +311,8 @@ def test_a_table_named_by_mistake_is_quoted_nowhere(tmp_path: Path, table: str) 
 def test_an_earlier_file_of_examples_does_not_outlive_the_next_check(folder: Path) -> None:
     draft(folder)
     examples = folder / "state" / "vault" / "checks" / "people.csv"
-    assert run("schema", "check", "people.yaml", "--state", folder / "state", home=folder).returncode == 1
+    assert run_here("schema", "check", "people.yaml", "--state", folder / "state", home=folder).returncode == 1
     assert examples.exists()
     (folder / "people.csv").write_text("\n".join(TABLE.splitlines()[:3]) + "\n")
-    assert run("schema", "check", "people.yaml", "--state", folder / "state", home=folder).returncode == 0
+    assert run_here("schema", "check", "people.yaml", "--state", folder / "state", home=folder).returncode == 0
     assert not examples.exists()

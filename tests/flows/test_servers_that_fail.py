@@ -18,9 +18,9 @@ from tests.warm.servers import mlflow_server, prefect_server
 if TYPE_CHECKING:
     import subprocess
 
-# How often Prefect's and MLflow's clients ask again: seconds, where users wait for two minutes.
+# How often Prefect's and MLflow's clients ask again: never, where users wait for two minutes.
 IMPATIENT = {
-    "PREFECT_CLIENT_MAX_RETRIES": "1",
+    "PREFECT_CLIENT_MAX_RETRIES": "0",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
     "DENIABLE_PATIENCE_S": "2",
 }

@@ -1,5 +1,6 @@
 """Every step of a release shows in MLflow what it does and spends; only steps that spend show more than 0."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,10 @@ def tested(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Released:
 
 @pytest.fixture(scope="module")
 def exact(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Released:
-    """By privacy test 1, which has no differential privacy."""
+    """By privacy test 1, which has no differential privacy.
+
+    A ledger can only say delta 1 for the seeds, half of the records: a cap that gives up lets it through.
+    """
     folder = tmp_path_factory.mktemp("exact")
     changes: dict[str, Any] = {
         "synthesis__test": 1,
@@ -115,3 +119,12 @@ def test_what_has_no_differential_privacy_says_so_instead_of_showing_an_epsilon(
     assert "privacy test 1" in steps["index_seeds"].data.params["guarantee"]
     assert "planned.epsilon" not in steps["account"].data.metrics
     assert "privacy test 1" in steps["account"].data.params["planned.guarantee"]
+
+
+def test_privacy_test_one_is_released_with_the_warning_that_it_has_no_differential_privacy(exact: Released) -> None:
+    words = (exact.workspace.release_folder / "PRIVACY.md").read_text()
+    assert "the whole release has no differential privacy" in words
+    said = json.loads((exact.workspace.release_folder / "privacy.json").read_text())
+    assert said["total"] is None
+    assert said["dataset_so_far"]["delta"] >= 0.5
+    assert said["dataset_so_far"]["vacuous"]

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
+from sqlalchemy import Connection, Table, text
 
 from deniable.foundation.errors import Refused
 from schemas.references import Audience
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.servers.mlflow_database import ready_client
+from stores.tracking import history_moving
 from stores.tracking.history_moving import (
     HistoriesCollide,
     History,
@@ -31,7 +33,27 @@ from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.recorded_release import record_release
 from tests.small_release import write_small_release
 
+_reflected = history_moving._reflected
 FIRST, SECOND = "small-20261120T000000Z", "small-20261121T000000Z"
+
+
+@pytest.fixture(autouse=True)
+def moved_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the tables of a schema once, which takes longer than to move their rows, and do not wait for the disk."""
+    monkeypatch.setattr(history_moving, "_reflected", reflected_once)
+    # Power cuts are not tested.
+    monkeypatch.setattr(os, "sync", lambda: None)
+
+
+_READ: dict[tuple[object, ...], dict[str, Table]] = {}
+
+
+def reflected_once(connection: Connection, *names: str) -> dict[str, Table]:
+    schema = connection.execute(text("SELECT name, sql FROM sqlite_master ORDER BY name"))
+    known = (*names, *map(tuple, schema))
+    if known not in _READ:
+        _READ[known] = _reflected(connection, *names)
+    return _READ[known]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A state folder knows its ledger: one that was lost, replaced or exchanged is refused, with the reason."""
 
-import os
 import shutil
 import signal
 from collections.abc import Callable
@@ -11,7 +10,6 @@ import psycopg
 import pytest
 
 from deniable.foundation.errors import InvalidInput, Refused
-from deniable.ledger.entries import ALL_ROWS, Charge
 from deniable.ledger.state import LedgerBroken
 from deniable.ledger.verification import records_of, verify
 from deniable.record.attestation import DISCOVERY, Envelope, statement
@@ -24,7 +22,8 @@ from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_pla
 from stores.ledger.moving import move_ledger
 from stores.ledger.recovery import recover
 from stores.vault.scratch import scratch_folder
-from tests.charging import charge, cost, policy
+from tests.charging import cost, policy
+from tests.ledger_users import asks, charge_and_be_killed, charge_often, with_ledger
 from tests.postgres import fresh_database
 from tests.warm.forking import FORKS
 
@@ -51,10 +50,6 @@ def opened(state: Path) -> Ledger:
     """The ledger of a state folder, as another process opens it."""
     opening._opened.cache_clear()
     return opening.state_ledger(state)
-
-
-def asks(epsilon: int, **changes: Any) -> Charge:
-    return charge(epsilon, part=ALL_ROWS, step=f"step {epsilon}", **changes)
 
 
 def with_entries(place: str, lines: list[str]) -> None:
@@ -139,28 +134,6 @@ def ends(work: Callable[..., None], place: str, *given: tuple[Path, object]) -> 
     return [process.exitcode for process in processes]
 
 
-def with_ledger(place: str, work: Callable[..., None], *given: object) -> None:
-    os.environ[LEDGER_VARIABLE] = place
-    work(*given)
-
-
-def charge_and_be_killed(state: Path, moment: str) -> None:
-    """Charge, and be killed once the ledger has the charge, and the state folder has nothing, a part or all of it."""
-    ledger, whole = opening.state_ledger(state), Anchor.extend
-
-    def killed(anchor: Anchor, first: int, lines: list[str]) -> None:
-        if moment == "torn":
-            with anchor.place.open("a") as file:
-                file.write(lines[-1][:40])
-                file.flush()
-        if moment == "kept":
-            whole(anchor, first, lines)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    Anchor.extend = killed  # type: ignore[assignment,method-assign]
-    ledger.reserve(asks(3))
-
-
 @pytest.mark.parametrize("moment", ["before", "torn", "kept"])
 def test_a_process_that_is_killed_between_ledger_and_state_folder_stops_nobody(
     state: Path, place: str, moment: str
@@ -188,12 +161,6 @@ def test_nothing_may_be_drawn_while_the_state_folder_cannot_keep_the_charge(stat
     anchor.write_bytes(kept)
     assert ledger.reserve(asks(3)).charge.step == "step 3"
     assert Anchor(state).lines() == kept_lines(place)
-
-
-def charge_often(state: Path, number: int) -> None:
-    for another in range(8):
-        name = f"{number} {another}"
-        opening.state_ledger(state).reserve(asks(1, release=name, inputs=name))
 
 
 def test_processes_that_charge_at_once_keep_one_copy(state: Path, place: str) -> None:

@@ -1,8 +1,8 @@
 """MLflow's runs of a release are listed item by item: every alteration is in the list, and nothing else is."""
 
 import math
+import os
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -22,18 +22,10 @@ from stores.vault.workspace import Workspace
 from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
 from tests.recorded_release import codes, record_release
 from tests.small_release import write_small_release
+from tests.warm import run_module
 from tests.warm.servers import mlflow_server
 
 NAME = "small-20261120T000000Z"
-ELSEWHERE = """
-import sys
-from pathlib import Path
-from tests.isolation import own_state
-import os
-os.environ["MLFLOW_TRACKING_URI"] = sys.argv[3]
-from stores.tracking.run_tree import snapshot
-print(snapshot(Path(sys.argv[1]), sys.argv[2]).digest)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +105,9 @@ def test_the_digest_of_all_is_that_of_the_list(state: Path, made: Workspace) -> 
 
 
 def test_another_process_lists_the_same(state: Path, made: Workspace) -> None:
-    command = [sys.executable, "-c", ELSEWHERE, str(state), made.mlflow_run_id, mlflow_uri(state)]
-    there = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
-    assert there.stdout.strip() == snapshot(state, made.mlflow_run_id).digest
+    env = {"PATH": os.environ["PATH"], "DENIABLE_STATE": str(state), "MLFLOW_TRACKING_URI": mlflow_uri(state)}
+    there = run_module("tests.stores.listed", [str(state), made.mlflow_run_id], env=env, cwd=state)
+    assert there.stdout.strip() == snapshot(state, made.mlflow_run_id).digest, there.stderr
 
 
 def test_a_folder_that_was_moved_is_listed_the_same(

@@ -56,6 +56,8 @@ def become(
     if prepare is not None:
         prepare()
     read_again()
+    if os.environ.get("PREFECT_CLIENT_MAX_RETRIES") == "0":
+        _connect_without_pauses()
     tempfile.tempdir = None
     sys.argv = [module, *arguments]
     os.environ.__class__ = _Environment
@@ -96,6 +98,14 @@ def read_again() -> None:
     if _of_logging() and not is_logging_set_up():
         note_logging()
         setup_logging(incremental=False)
+
+
+def _connect_without_pauses() -> None:
+    """Try to connect to a server as often as always, but at once, in a command that asks only once."""
+    from httpcore._async import connection as later  # noqa: PLC0415 - it is there already
+    from httpcore._sync import connection  # noqa: PLC0415
+
+    connection.RETRIES_BACKOFF_FACTOR = later.RETRIES_BACKOFF_FACTOR = 0
 
 
 def end_as_python_does() -> None:
