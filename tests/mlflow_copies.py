@@ -5,7 +5,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore as Models
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore as Runs
 from mlflow.tracking._tracking_service import utils
+
+from stores.ledger import state_ledger
 
 _PLACES = {
     "runs": "artifact_uri",
@@ -38,3 +42,15 @@ def copied_state(state: Path, copy: Path, patch: pytest.MonkeyPatch) -> Path:
     utils._artifact_repos_cache.clear()
     patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(copy))
     return copy
+
+
+def recopied_state(state: Path, copy: Path, patch: pytest.MonkeyPatch) -> Path:
+    """Copy a state folder to where an earlier copy may be: MLflow has prepared its statements for this database."""
+    for store in (Runs, Models):
+        if (engine := store._engine_map.get(mlflow_uri(copy))) is not None:
+            engine.dispose()
+    # This process's cached ledger contains entries of a test.
+    state_ledger._opened.cache_clear()
+    if copy.exists():
+        shutil.rmtree(copy)
+    return copied_state(state, copy, patch)

@@ -6,7 +6,7 @@ import io
 import re
 import sqlite3
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,9 +75,17 @@ def forms_of_secret(secret: bytes) -> list[bytes]:
 
 def files_with(secret: bytes, *folders: Path) -> set[Path]:
     """Return the files that contain a secret in any form."""
-    forms = forms_of_secret(secret)
-    return {
-        path
-        for path in files_below(*folders)
-        if any(form in text for text in unpacked(path.read_bytes()) for form in forms)
-    }
+    [found] = files_with_each([secret], *folders)
+    return found
+
+
+def files_with_each(secrets: Sequence[bytes], *folders: Path) -> list[set[Path]]:
+    """Return the files that contain each secret in any form; each file is unpacked once."""
+    forms = [forms_of_secret(secret) for secret in secrets]
+    found: list[set[Path]] = [set() for _ in secrets]
+    for path in files_below(*folders):
+        for text in unpacked(path.read_bytes()):
+            for those, files in zip(forms, found, strict=True):
+                if any(form in text for form in those):
+                    files.add(path)
+    return found

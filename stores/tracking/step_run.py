@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModel, LoggedModelInput, Metric, Param, Run, RunTag
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
 from deniable.foundation.errors import Refused
 from deniable.privacy.loss import Guarantee, MechanismEvent
@@ -71,12 +72,14 @@ class StepRecord:
     Attributes:
         workspace: the release.
         run_id: the step's MLflow run.
+        artifacts: the address of the run's files; MLflow would request the run again to find it.
         headline: whether figures and files are also written to the release's own run, where releases are compared.
         costs: the costs that the step has recorded so far.
     """
 
     workspace: Workspace
     run_id: str
+    artifacts: str
     headline: bool = True
     costs: list[Guarantee | None] = field(default_factory=list)
     draft: StepDraft = field(default_factory=StepDraft)
@@ -135,8 +138,9 @@ class StepRecord:
             raise Refused(msg)
         self.draft.artifact(path.name, audience, path.read_bytes())
         with recording(self.workspace.state) as client:
-            for run_id in (self.run_id, self.workspace.mlflow_run_id) if self.headline else (self.run_id,):
-                client.log_artifact(run_id, str(path), folder)
+            self._keep(str(path), folder)
+            if self.headline:
+                client.log_artifact(self.workspace.mlflow_run_id, str(path), folder)
 
     def plot(self, figure: "Figure", file_name: str, audience: Audience) -> None:
         """Record a matplotlib figure in the folder of its audience; it is arranged here, and drawn once.
@@ -174,8 +178,13 @@ class StepRecord:
             path = Path(temporary) / file_name
             write(path)
             self.draft.artifact(file_name, audience, path.read_bytes())
-            with recording(self.workspace.state) as client:
-                client.log_artifact(self.run_id, str(path), folder)
+            with recording(self.workspace.state):
+                self._keep(str(path), folder)
+
+    @cached_property
+    def _keep(self) -> Callable[[str, str], object]:
+        """Writes a file into a folder of the run; MLflow's own function, which has no types."""
+        return get_artifact_repository(self.artifacts, tracking_uri(self.workspace.state)).log_artifact
 
     def output(self, reference: Reference) -> Reference:
         """Record an output of the step, and return its reference."""
@@ -248,7 +257,7 @@ def recorded_step(
             if model is not None:
                 client.log_inputs(run.info.run_id, models=[LoggedModelInput(model.model_id)])
     link_from_prefect(workspace.state, workspace.release_id, run)
-    step = StepRecord(workspace, run.info.run_id, headline=part is None)
+    step = StepRecord(workspace, run.info.run_id, run.info.artifact_uri, headline=part is None)
     with closing_run(workspace.state, step.run_id):
         if inputs:
             step.draft.inputs.extend(resource(item) for item in inputs)

@@ -1,5 +1,6 @@
 """What a release costs, from its spec alone."""
 
+from itertools import product
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from deniable.privacy.composition import sequential
 from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.release_spec import load_spec
+from tests.extent import spread
 from tests.small_release import SPEC, write_small_release
 
 HISTOGRAM = {
@@ -47,9 +49,10 @@ def test_steps_that_read_the_same_rows_cost_at_most_their_sum_and_more_than_the_
     assert {step.part for step in cost.steps} == {event.part for event in cost.events} == {"shared"}
 
 
-@pytest.mark.parametrize("shared", ["0.8", "0.7", "0.35"])
-@pytest.mark.parametrize("delta", ["1e-9", "1e-10", "3.3e-7"])
-@pytest.mark.parametrize("kind", ["loglinear", "marginals"])
+DELTAS = list(product(("0.8", "0.7", "0.35"), ("1e-9", "1e-10", "3.3e-7"), ("loglinear", "marginals")))
+
+
+@pytest.mark.parametrize(("shared", "delta", "kind"), spread(DELTAS, least=6))
 def test_a_delta_is_that_of_the_whole_release_and_all_of_it_is_used(
     tmp_path: Path, shared: str, delta: str, kind: str
 ) -> None:

@@ -36,7 +36,7 @@ def write_spec(folder: Path, rows: list[list[str]] | None = None, **changes: Any
     (folder / "earlier.csv").write_text("\n".join(",".join(row) for row in [NAMES, *earlier]) + "\n")
     public = {"file": "earlier.csv", "sha256": digest(folder / "earlier.csv")}
     spec = {"name": "short", "dataset": "people.py", "source": "people.csv", "epsilon": 1, "split": {"holdout": 0}}
-    spec |= {"evaluation": {"public": public}, **changes}
+    spec |= {"evaluation": {"public": public, "train_rows": 400}, **changes}
     with (folder / "short.yaml").open("w") as file:
         YAML(typ="safe", pure=True).dump(spec, file)
     return folder / "short.yaml"

@@ -12,9 +12,11 @@ from flows.replay import replay
 from schemas.provenance import RECORD
 from schemas.spec.release_spec import load_spec
 from stores.keys.signed_record import read_signed
+from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
 from tests.mechanisms.table import LEARNERS, SAMPLERS
 from tests.small_release import write_small_release
+from tests.whole_release import drawn_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
@@ -40,6 +42,8 @@ def test_it_is_planned_made_audited_and_replayed(tmp_path: Path, capsys: pytest.
     assert audited.holds, audited
     assert replay(workspace.release_folder, state).same
     # Another release comes in between: what the record shows of the ledger stays what it was.
-    other = release(write_small_release(tmp_path / "other"), state)
+    other = drawn_release(tmp_path, "small-other")
+    note_publication(other.workspace, other.publish())
+    other.seal()
     assert audit_here(workspace.release_id, state).holds
     assert audit_here(other.workspace.release_id, state).holds

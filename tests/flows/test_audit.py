@@ -6,9 +6,9 @@ import json
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,17 @@ from infra.servers.local_servers import free_port
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed, signed_text
 from stores.keys.signing_keys import new_key, revoke_key, signing_key
+from stores.ledger.charging import note_publication
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from stores.tracking.registry import CURRENT
+from stores.vault.workspace import Workspace
+from tests.extent import is_night, spread
 from tests.flows.command import environment
-from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
+from tests.mlflow_copies import change_mlflow, mlflow_uri, recopied_state
 from tests.quick_databases import mlflow_made_once
 from tests.small_release import QUICK, write_small_release
 from tests.warm import Started
+from tests.whole_release import drawn_release
 
 RUNS = "MLflow's runs are as they were when the record was signed"
 SINCE = "only the record was added to MLflow's runs since"
@@ -88,7 +92,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Kept:
         patch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(folder / "state"))
         patch.delenv(LEDGER_VARIABLE, raising=False)
         first = release(spec, folder / "state").workspace
-        release(spec, folder / "state", anew=True)
+        sealed_release(folder, "small-2")
     client = MlflowClient(mlflow_uri(folder / "state"))
     run = client.get_run(first.mlflow_run_id)
     steps = client.search_runs([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")
@@ -101,10 +105,18 @@ def made(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Kept:
     )
 
 
+def sealed_release(folder: Path, name: str, **changes: Any) -> Workspace:
+    """Make a release by its steps."""
+    drawn = drawn_release(folder, name, **changes)
+    note_publication(drawn.workspace, drawn.publish())
+    drawn.seal()
+    return drawn.workspace
+
+
 @pytest.fixture
-def kept(made: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+def kept(made: Kept, monkeypatch: pytest.MonkeyPatch) -> Kept:
     monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
-    copy = copied_state(made.state, tmp_path / "state", monkeypatch)
+    copy = recopied_state(made.state, made.state.parent / "copied" / made.state.name, monkeypatch)
     return Kept(copy, made.name, made.run, made.steps, made.model)
 
 
@@ -372,25 +384,51 @@ def filled_in(text: str, kept: Kept) -> str:
     )
 
 
-@pytest.mark.parametrize("what", THROUGH_MLFLOW)
-def test_what_is_changed_by_means_of_mlflow_is_named(what: str, kept: Kept) -> None:
-    deed, finding = THROUGH_MLFLOW[what]
-    expected = filled_in(finding, kept)
-    deed(kept)
-    found = audited(kept)
-    assert found.keys() == {RUNS}
-    assert expected in found[RUNS]
-    assert len(found[RUNS]) <= 2, "MLflow keeps some things twice"
+HIDING = {
+    "a step, deleted",
+    "the release, deleted",
+    "the experiment, deleted",
+    "the model, deleted",
+    "the registered version, deleted",
+    "a run, deleted for good",
+}
+"""Changes after which others cannot be made or seen."""
 
 
-@pytest.mark.parametrize("what", BEHIND_MLFLOW)
-def test_what_is_changed_in_the_database_itself_is_named(what: str, kept: Kept) -> None:
-    statements, finding = BEHIND_MLFLOW[what]
-    expected = filled_in(finding, kept)
-    change_mlflow(kept.state, *filled_in(statements, kept).split("; "))
+def at_once(changes: Collection[str], audits: int) -> list[list[str]]:
+    """Return the changes to make before each audit: at night one; by day several in different things, or a hiding one.
+
+    Args:
+        changes: their names; neighbours may change the same thing.
+        audits: how many by day, beside those of hiding changes.
+    """
+    others = [what for what in changes if what not in HIDING]
+    together = len(others) if is_night() else audits
+    return [[what] for what in changes if what in HIDING] + [others[number::together] for number in range(together)]
+
+
+def require_named(kept: Kept, findings: Sequence[str]) -> None:
+    """Nothing but MLflow's runs differs, and of these what was changed."""
     found = audited(kept)
     assert found.keys() == {RUNS}
-    assert expected in found[RUNS]
+    assert [expected for expected in findings if expected not in found[RUNS]] == []
+    assert len(found[RUNS]) <= 2 * len(findings), "MLflow keeps some things twice"
+
+
+@pytest.mark.parametrize("changes", at_once(THROUGH_MLFLOW, 4), ids="; ".join)
+def test_what_is_changed_by_means_of_mlflow_is_named(changes: list[str], kept: Kept) -> None:
+    expected = [filled_in(THROUGH_MLFLOW[what][1], kept) for what in changes]
+    for what in changes:
+        THROUGH_MLFLOW[what][0](kept)
+    require_named(kept, expected)
+
+
+@pytest.mark.parametrize("changes", at_once(BEHIND_MLFLOW, 5), ids="; ".join)
+def test_what_is_changed_in_the_database_itself_is_named(changes: list[str], kept: Kept) -> None:
+    expected = [filled_in(BEHIND_MLFLOW[what][1], kept) for what in changes]
+    statements = [filled_in(BEHIND_MLFLOW[what][0], kept).split("; ") for what in changes]
+    change_mlflow(kept.state, *chain.from_iterable(statements))
+    require_named(kept, expected)
 
 
 def test_a_run_that_was_added_below_the_release_is_named(kept: Kept) -> None:
@@ -468,7 +506,7 @@ def test_where_the_record_on_the_shelf_is_lost_mlflows_copy_is_believed_and_the_
 
 def test_any_byte_of_the_record_counts(kept: Kept) -> None:
     content = (kept.shelf / RECORD).read_bytes()
-    for place in range(0, len(content), len(content) // 7):
+    for place in spread(range(0, len(content), len(content) // 7), least=4):
         forged = bytearray(content)
         forged[place] ^= 1
         (kept.shelf / RECORD).write_bytes(forged)
@@ -847,7 +885,7 @@ def mlflow_server(folder: Path, port: int) -> Started:
 
 
 def test_a_release_that_a_server_recorded_is_audited_by_its_address(
-    tmp_path: Path, prefect: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
     there = tmp_path / "there"
@@ -861,7 +899,7 @@ def test_a_release_that_a_server_recorded_is_audited_by_its_address(
             assert server.poll() is None
             time.sleep(0.1)
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-        made = release(write_small_release(tmp_path / "spec", **QUICK), tmp_path / "state").workspace
+        made = sealed_release(tmp_path, "small-1", **QUICK)
         assert not (tmp_path / "state" / "mlflow" / "mlflow.db").exists()
         assert faults(audit_here(made.release_id, made.state)) == {}
         [forged] = (there / "files").rglob(f"{made.mlflow_run_id}/artifacts/public/privacy.json")

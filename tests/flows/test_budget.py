@@ -16,10 +16,12 @@ from flows.release import release
 from flows.released import Released
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
+from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
 from tasks.running.progress import watching
 from tests.flows.command import left_of_a_release
 from tests.small_release import write_small_release
+from tests.whole_release import Drawn, drawn_release
 
 SEEDLESS = {"guarantee": "seedless", "records": 200, "chunk_candidates": 128}
 
@@ -141,7 +143,7 @@ class Two:
 
     folder: Path
     first: Released
-    second: Released
+    second: Drawn
     once: Cost
 
     @property
@@ -156,7 +158,8 @@ def two(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Two:
     once = spent(folder / "state")
     # A later spec's own budget does not count: the ledger has a policy.
     budget = {"epsilon": 99, "delta": 0.1}
-    second = release(seedless(folder / "two", name="two", budget=budget), folder / "state")
+    second = drawn_release(folder, "two", name="two", synthesis=SEEDLESS, budget=budget)
+    note_publication(second.workspace, second.publish())
     return Two(folder, first, second, once)
 
 

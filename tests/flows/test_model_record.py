@@ -9,7 +9,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mlflow
 import pandas as pd
@@ -22,7 +22,6 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.models.bayes_net import BayesNet
 from deniable.models.graph import Graph
 from deniable.privacy.loss import Guarantee
-from flows.release import release
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import load_spec
 from stores.servers.ui_links import TRAINING_PAGES
@@ -33,9 +32,7 @@ from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.workspace import Workspace
 from tests.small_release import write_small_release
 from tests.warm.pools import pool
-
-if TYPE_CHECKING:
-    from flows.released import Released
+from tests.whole_release import drawn_release
 
 GUARANTEE = Guarantee(0.5, 4.0000000000000007e-10, "joint_split")
 PUBLIC_FILES = {"MLmodel", "model.json", "python_env.yaml", "requirements.txt", "schema.json", "model_code.py"}
@@ -257,11 +254,11 @@ def test_models_are_logged_from_threads_and_from_processes(
         assert model.model_id in files_of(model)["MLmodel"]
 
 
-@pytest.mark.usefixtures("prefect")
 def test_a_release_logs_the_model_that_it_publishes_at_the_cost_that_it_states(
-    state: Path, tmp_path: Path, client: MlflowClient
+    tmp_path: Path, client: MlflowClient
 ) -> None:
-    made: Released = release(write_small_release(tmp_path / "spec"), state)
+    made = drawn_release(tmp_path)
+    made.publish()
     run = client.get_run(made.workspace.mlflow_run_id)
     (output,) = run.outputs.model_outputs
     model = client.get_logged_model(output.model_id)

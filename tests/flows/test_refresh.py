@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from copy import deepcopy
+from fractions import Fraction
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -20,6 +21,7 @@ from prefect.types import SecretDict
 from pydantic import SecretStr
 
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.ledger.entries import Cost, Policy
 from deniable.privacy.rounding import rounded_down, rounded_up
 from flows.cli.approve import decide
 from flows.refresh import Refreshed, refresh, told_of
@@ -120,7 +122,13 @@ def dataset(released_once: tuple[Dataset, Prototype]) -> Dataset:
     return made
 
 
-def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
+CHANGED: list[tuple[dict[str, Any], type[DeniableError], str]] = [
+    ({"names": ["age", "sex", "schooling", "employed"]}, InvalidInput, "lacks school;"),
+    ({"invalid": 60}, Refused, "may be invalid, got more"),
+]
+
+
+def test_what_is_new_is_released_beside_the_old_and_what_is_not_or_does_not_fit_costs_nothing(
     dataset: Dataset, prefect: None, catcher: Catcher
 ) -> None:
     first, before = dataset.current, dataset.as_it_is
@@ -133,7 +141,20 @@ def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
         assert dataset.as_it_is == before
         # Prefect's list of runs says so without a click, and so does the run's message.
         assert last_run_of(dataset) == (f"refresh of small: unchanged since {first}", done.in_words)
+    assert catcher.caught == []
 
+    # A change of the schema stops it, and leaves all as it was.
+    for number, (arrival, kind, said) in enumerate(CHANGED):
+        with pytest.raises(kind, match=said) as refused:
+            dataset.refresh(dataset.arrival("2016", **arrival))
+        assert "secret-value" not in str(refused.value)
+        assert dataset.as_it_is == before
+        (body,) = catcher.caught[number:]
+        told = json.loads(body)
+        assert (told["event"], told["dataset"], told["spec"]) == ("refresh failed", dataset.name, "small")
+        assert "secret-value" not in body.decode()
+
+    # With the data put right, the next one goes through.
     second = dataset.refresh(dataset.arrival("2016", change=1))
     assert second.released is not None
     assert (second.before, dataset.current) == (first, second.current)
@@ -155,7 +176,7 @@ def test_what_is_new_is_released_beside_the_old_and_what_is_not_costs_nothing(
 
     # Data that come back are known as well.
     assert dataset.refresh().current == first
-    assert catcher.caught == []
+    assert len(catcher.caught) == len(CHANGED)
 
 
 def test_a_lost_key_is_made_again_and_what_was_released_is_still_known(dataset: Dataset, prefect: None) -> None:
@@ -170,29 +191,6 @@ def test_a_lost_key_is_made_again_and_what_was_released_is_still_known(dataset: 
     assert dataset.refresh().released is None
     assert place.read_bytes() != old
     assert json.loads(note.read_text())["commitment"] != noted["commitment"]
-
-
-CHANGED: list[tuple[dict[str, Any], type[DeniableError], str]] = [
-    ({"names": ["age", "sex", "schooling", "employed"]}, InvalidInput, "lacks school;"),
-    ({"invalid": 60}, Refused, "may be invalid, got more"),
-]
-
-
-def test_a_change_of_the_schema_stops_it_and_leaves_all_as_it_was(
-    dataset: Dataset, prefect: None, catcher: Catcher
-) -> None:
-    before = dataset.as_it_is
-    for number, (arrival, kind, said) in enumerate(CHANGED):
-        with pytest.raises(kind, match=said) as refused:
-            dataset.refresh(dataset.arrival("2016", **arrival))
-        assert "secret-value" not in str(refused.value)
-        assert dataset.as_it_is == before
-        (body,) = catcher.caught[number:]
-        told = json.loads(body)
-        assert (told["event"], told["dataset"], told["spec"]) == ("refresh failed", dataset.name, "small")
-        assert "secret-value" not in body.decode()
-    # With the data put right, the next one goes through.
-    assert dataset.refresh(dataset.arrival("2017", change=5)).released is not None
 
 
 def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
@@ -219,20 +217,8 @@ def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
     assert json.loads(catcher.caught[0])["event"] == "refresh failed"
 
 
-@pytest.mark.parametrize("policy", [{"kind": "equal_share", "refreshes": 9}, {"kind": "share_of_rest", "n": 8}])
-def test_a_refresh_that_asks_more_than_its_share_is_refused_with_both_numbers(
-    released_once: tuple[Dataset, Prototype], tmp_path: Path, catcher: Catcher, policy: dict[str, Any]
-) -> None:
-    """The lifetime cap has room for eight releases and a bit; the first leaves less than eight times what it cost."""
-    asked, prototype = released_once
-    prototype.restore()
-    cost = Ledger.open(ledger_place(asked.state)).spent(asked.name)
-    budget = {"epsilon": float(cost.epsilon * 8) * (1 + 1e-9), "delta": 1e-2}
-    dataset = Dataset(tmp_path, budget=budget, refresh={**REFRESHED["refresh"], "budget": policy})
-    if policy["kind"] == "equal_share":
-        release(dataset.spec, dataset.state)
-    else:
-        assert dataset.refresh().released is not None
+def require_share_exceeded(dataset: Dataset, cost: Cost, catcher: Catcher) -> None:
+    """Refuse to refresh a dataset with room for eight releases and a bit, which has had one."""
     before = dataset.as_it_is
     with pytest.raises(ShareExceeded) as refused:
         dataset.refresh(dataset.arrival("2016", change=1))
@@ -244,6 +230,34 @@ def test_a_refresh_that_asks_more_than_its_share_is_refused_with_both_numbers(
     assert dataset.as_it_is == before
     told = json.loads(catcher.caught[-1])
     assert (told["event"], told["reason"]) == ("refresh refused", str(refused.value))
+
+
+def test_a_refresh_that_asks_more_than_an_equal_share_is_refused_with_both_numbers(
+    dataset: Dataset, prefect: None, catcher: Catcher
+) -> None:
+    ledger = Ledger.open(ledger_place(dataset.state))
+    cost = ledger.spent(dataset.name)
+    limit = Cost(epsilon=cost.epsilon * 8 * (1 + Fraction(1, 10**9)), delta=Fraction(1, 100))
+    ledger.set_policy(Policy(dataset=dataset.name, limit=limit, set_by="test"))
+    changes = {"budget": {**BUDGET, "dataset": dataset.name}, "refresh__budget__refreshes": 9}
+    write_small_release(dataset.folder / "spec", **{**deepcopy(REFRESHED), **changes})
+    require_share_exceeded(dataset, cost, catcher)
+
+
+def test_of_two_at_once_one_does_nothing_and_the_next_that_asks_more_than_its_share_of_the_rest_is_refused(
+    dataset: Dataset, tmp_path: Path, catcher: Catcher
+) -> None:
+    """The first leaves less than eight times what it cost."""
+    cost = Ledger.open(ledger_place(dataset.state)).spent(dataset.name)
+    budget = {"epsilon": float(cost.epsilon * 8) * (1 + 1e-9), "delta": 1e-2}
+    refreshed = {**REFRESHED["refresh"], "budget": {"kind": "share_of_rest", "n": 8}}
+    dataset = Dataset(tmp_path, budget=budget, refresh=refreshed)
+    with dataset_to_itself(dataset.state, dataset.name), pytest.raises(DatasetInUse):
+        dataset.refresh()
+    assert catcher.caught == []
+    assert not (dataset.state / "vault").exists()
+    assert dataset.refresh().released is not None
+    require_share_exceeded(dataset, cost, catcher)
 
 
 def test_a_spec_that_does_not_say_what_a_refresh_may_spend_is_not_refreshed(tmp_path: Path, prefect: None) -> None:
@@ -265,32 +279,14 @@ def test_a_refresh_that_was_told_to_end_is_no_failure_that_anybody_is_told_of(
     assert len(catcher.caught) == told
 
 
-def test_of_two_at_once_one_does_nothing_and_tells_nobody(tmp_path: Path, prefect: None, catcher: Catcher) -> None:
-    dataset = Dataset(tmp_path)
-    with dataset_to_itself(dataset.state, dataset.name), pytest.raises(DatasetInUse):
-        dataset.refresh()
-    assert catcher.caught == []
-    assert not (dataset.state / "vault").exists()
-    assert dataset.refresh().released is not None
-
-
-def test_a_refresh_that_is_held_is_told_of_and_goes_on_once_it_is_approved(
+def test_a_held_refresh_is_told_of_and_one_that_was_refused_does_not_stop_the_next_which_goes_on_once_approved(
     tmp_path: Path, prefect: None, catcher: Catcher
 ) -> None:
-    dataset = Dataset(tmp_path, decision={"always_ask": True})
-    with pytest.raises(Held) as held:
-        dataset.refresh()
-    assert [json.loads(body)["event"] for body in catcher.caught] == ["refresh held"]
-    decide(dataset.state, held.value.note, "approved", by="ines", identity="account", reason="as the board asked")
-    assert dataset.refresh().current == held.value.note.release
-    assert len(catcher.caught) == 1
-
-
-def test_what_was_refused_does_not_stop_what_arrives_after_it(tmp_path: Path, prefect: None, catcher: Catcher) -> None:
     dataset = Dataset(tmp_path, decision={"always_ask": True})
     source = dataset.arrival("2015")
     with pytest.raises(Held) as held:
         dataset.refresh(source)
+    assert [json.loads(body)["event"] for body in catcher.caught] == ["refresh held"]
     decide(dataset.state, held.value.note, "refused", by="ines", identity="account", reason="as the board asked")
     with pytest.raises(NotPublished):
         dataset.refresh(source)
@@ -298,7 +294,11 @@ def test_what_was_refused_does_not_stop_what_arrives_after_it(tmp_path: Path, pr
     with pytest.raises(Held) as other:
         dataset.refresh(source)
     assert other.value.note.release != held.value.note.release
-    assert [json.loads(body)["event"] for body in catcher.caught] == ["refresh held", "refresh refused", "refresh held"]
+    told = ["refresh held", "refresh refused", "refresh held"]
+    assert [json.loads(body)["event"] for body in catcher.caught] == told
+    decide(dataset.state, other.value.note, "approved", by="ines", identity="account", reason="as the board asked")
+    assert dataset.refresh(source).current == other.value.note.release
+    assert len(catcher.caught) == len(told)
 
 
 def killed(dataset: Dataset, source: Path, moment: str, step: str) -> int:
@@ -313,16 +313,38 @@ def published(dataset: Dataset) -> list[str]:
     return sorted(path.name for path in (dataset.state / "releases").glob("*"))
 
 
-MOMENTS = [("before", "gather"), ("renaming", "releases/"), ("after", "publish"), ("after", "seal")]
+PAID = ("before", "gather")
+MOMENTS = [PAID, ("renaming", "releases/"), ("after", "publish"), ("after", "seal")]
 
 
-@pytest.mark.parametrize(("moment", "step"), spread(MOMENTS, least=2))
+def begun_in(folder: Path, moment: str, step: str) -> Dataset:
+    """Make a dataset whose first refresh was killed."""
+    dataset = Dataset(folder)
+    assert killed(dataset, dataset.arrival("2015"), moment, step) == -signal.SIGKILL
+    return dataset
+
+
+@pytest.fixture(scope="module")
+def paid_once(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, Prototype]:
+    """A dataset whose first refresh was killed when all was paid for."""
+    dataset = begun_in(tmp_path_factory.mktemp("paid") / "paid", *PAID)
+    return dataset, Prototype(dataset.folder)
+
+
+@pytest.fixture
+def paid(paid_once: tuple[Dataset, Prototype]) -> Dataset:
+    """The same, as it was when that had just happened."""
+    dataset, prototype = paid_once
+    prototype.restore()
+    return dataset
+
+
+@pytest.mark.parametrize("moment", spread(MOMENTS, least=2))
 def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
-    tmp_path: Path, prefect: None, moment: str, step: str
+    tmp_path: Path, prefect: None, request: pytest.FixtureRequest, moment: tuple[str, str]
 ) -> None:
-    dataset = Dataset(tmp_path)
+    dataset = request.getfixturevalue("paid") if moment == PAID else begun_in(tmp_path, *moment)
     source = dataset.arrival("2015")
-    assert killed(dataset, source, moment, step) == -signal.SIGKILL
     (begun,) = begun_releases(dataset.state)
     charged = [item.charge.identity for item in Ledger.open(ledger_place(dataset.state)).charges(dataset.name)]
     first, second = dataset.refresh(source), dataset.refresh(source)
@@ -332,11 +354,9 @@ def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
 
 
 def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(tmp_path: Path, prefect: None) -> None:
-    dataset = Dataset(tmp_path)
-    source = dataset.arrival("2015")
-    assert killed(dataset, source, "before", "validate") == -signal.SIGKILL
+    dataset = begun_in(tmp_path, "before", "validate")
     (begun,) = begun_releases(dataset.state)
-    dataset.arrival("2015", change=7)
+    source = dataset.arrival("2015", change=7)
     # Releases are named by the second, and the one that gives way leaves its name free.
     sleep(1)
     done = dataset.refresh(source)
@@ -345,15 +365,12 @@ def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(
     assert dataset.refresh(source).released is None
 
 
-def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(tmp_path: Path, prefect: None) -> None:
-    dataset = Dataset(tmp_path)
-    source = dataset.arrival("2015")
-    assert killed(dataset, source, "before", "gather") == -signal.SIGKILL
-    (begun,) = begun_releases(dataset.state)
-    dataset.arrival("2015", change=7)
-    done = dataset.refresh(source)
-    assert (done.before, published(dataset)) == (begun.release_id, [begun.release_id, done.current])
-    assert dataset.refresh(source).released is None
+def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(paid: Dataset) -> None:
+    (begun,) = begun_releases(paid.state)
+    source = paid.arrival("2015", change=7)
+    done = paid.refresh(source)
+    assert (done.before, published(paid)) == (begun.release_id, [begun.release_id, done.current])
+    assert paid.refresh(source).released is None
 
 
 def test_the_command_says_what_was_done_and_what_was_not(tmp_path: Path, prefect: None) -> None:

@@ -121,16 +121,6 @@ def test_models_of_different_datasets_are_apart(two: tuple[Drawn, Drawn], tmp_pa
     assert client.get_model_version_by_alias("registered", CURRENT).tags["release"] == "second"
 
 
-def test_a_release_that_is_not_published_has_no_version(tmp_path: Path, client: MlflowClient) -> None:
-    drawn = drawn_release(tmp_path, "kept-back", **changes("kept-back", **SEEDLESS))
-    drawn.publish()
-    public = read_signed(drawn.workspace.release_folder / RECORD)
-    drawn.workspace.release_folder.rename(tmp_path / "gone")
-    with pytest.raises(Refused, match="published"):
-        register_model(drawn.workspace, public.record, public.digest)
-    assert versions_of("kept-back", client) == []
-
-
 @pytest.mark.usefixtures("prefect")
 def test_a_release_that_fails_leaves_no_model_of_its_dataset(state: Path, tmp_path: Path, client: MlflowClient) -> None:
     # Whatever graph the noise lets through, no candidate has 1,300 of some 1,500 seeds.
@@ -142,10 +132,19 @@ def test_a_release_that_fails_leaves_no_model_of_its_dataset(state: Path, tmp_pa
     assert [entry.name for entry in client.search_registered_models() if entry.name == "failing"] == []
 
 
-def test_the_first_two_releases_of_a_dataset_are_registered_at_once(tmp_path: Path, client: MlflowClient) -> None:
+def test_a_release_that_is_not_published_has_no_version_and_the_first_two_that_are_get_theirs_at_once(
+    tmp_path: Path, client: MlflowClient
+) -> None:
     both = [drawn_release(tmp_path / name, name, **changes("at-once", **SEEDLESS)) for name in ("one", "other")]
     for drawn in both:
         drawn.publish()
+    workspace, gone = both[0].workspace, tmp_path / "gone"
+    public = read_signed(workspace.release_folder / RECORD)
+    workspace.release_folder.rename(gone)
+    with pytest.raises(Refused, match="published"):
+        register_model(workspace, public.record, public.digest)
+    assert versions_of("at-once", client) == []
+    gone.rename(workspace.release_folder)
     with ThreadPoolExecutor(2) as workers:
         list(workers.map(Drawn.seal, both))
     versions = versions_of("at-once", client)

@@ -4,9 +4,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -31,32 +29,12 @@ from stores.keys.signed_record import read_signed, signed_text
 from stores.keys.signing_keys import new_key, signing_key
 from stores.record.replay_comparison import Replayed
 from stores.tables.tables import encode
-from tests.isolation import own_state
-from tests.small_release import QUICK, SCHEMA, made_up_people, write_small_release
+from tests.flows.apart import apart
+from tests.small_release import SCHEMA, made_up_people, write_small_release
 from tests.whole_release import GUARANTEES
 
 pytestmark = pytest.mark.usefixtures("prefect")
-
-
-def digests(*folders: Path) -> dict[Path, str]:
-    """Digest of each file that is kept of releases; Prefect's own records are not among them."""
-    return {
-        path: sha256(path.read_bytes()).hexdigest()
-        for folder in folders
-        for path in folder.rglob("*")
-        if path.is_file() and "prefect" not in path.parts
-    }
-
-
-@contextmanager
-def apart(*states: Path) -> Iterator[None]:
-    """Whatever comes of a replay: ledgers, MLflow's store, vaults and releases are as before, and scratch is gone."""
-    before = digests(own_state(), *states)
-    try:
-        yield
-    finally:
-        assert digests(own_state(), *states) == before
-        assert [left for state in states for left in (state / "scratch").glob("*")] == []
+SHIPPED = "schemas.datasets.villagers"
 
 
 @dataclass(frozen=True)
@@ -93,9 +71,25 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(origin: Path, prefect: None) -> Mapping[str, Released]:
+def shipped(origin: Path) -> Iterator[Path]:
+    """A schema that ships with the program."""
+    schema = origin.parent / "datasets" / "villagers.py"
+    schema.parent.mkdir()
+    schema.write_text(SCHEMA)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets, "__path__", [str(schema.parent)])
+        yield schema
+    del sys.modules[SHIPPED]
+
+
+@pytest.fixture(scope="module")
+def made(origin: Path, shipped: Path, prefect: None) -> Mapping[str, Released]:
     """Releases of all guarantees, one after the other; six blocks of four chunks where seeds are tested."""
-    changes = {**GUARANTEES, "tested_seeds": {"synthesis__chunk_candidates": 64}}
+    changes = {
+        **GUARANTEES,
+        "tested_seeds": {"synthesis__chunk_candidates": 64},
+        "seedless": {**GUARANTEES["seedless"], "dataset": shipped.stem},
+    }
     return {
         kind: release(write_small_release(origin.parent / kind, name=f"small-{kind}", **changed), origin)
         for kind, changed in changes.items()
@@ -139,14 +133,23 @@ def differs(elsewhere: Elsewhere, **changes: Any) -> Replayed:
     return replayed
 
 
+def require_all_parts(replayed: Replayed) -> None:
+    drawn = next(finding for finding in replayed.findings if finding.step == "synthesize")
+    assert (drawn.outcome, drawn.said) == ("same", "all 6 parts")
+
+
 @pytest.mark.parametrize("kind", list(GUARANTEES))
 def test_a_release_of_each_guarantee_is_replayed_to_the_bit(
     kind: str, made: Mapping[str, Released], origin: Path
 ) -> None:
-    """By its name, in the state folder that knows its internal figures; what others spent meanwhile is no matter."""
+    """By its name and one thread, in the state folder with its internal figures; what others spent is no matter."""
     with apart(origin):
-        replayed = replay(made[kind].workspace.release_id, origin)
+        replayed = replay.with_options(task_runner=ThreadPoolTaskRunner(max_workers=1))(
+            made[kind].workspace.release_id, origin
+        )
     assert replayed.same
+    if kind == "tested_seeds":
+        require_all_parts(replayed)
     assert {**outcomes(replayed), "ingest": "same"} == dict.fromkeys(outcomes(replayed), "same")
     assert {"evaluate_utility", "evaluate_risk", "decide", "publish"} <= set(outcomes(replayed))
     published = next(finding for finding in replayed.findings if finding.step == "publish")
@@ -157,7 +160,6 @@ def test_a_release_of_each_guarantee_is_replayed_to_the_bit(
 @pytest.mark.parametrize(
     "runner",
     [
-        pytest.param(ThreadPoolTaskRunner(max_workers=1), id="one thread"),
         pytest.param(ThreadPoolTaskRunner(max_workers=4), id="four threads"),
         pytest.param(ProcessPoolTaskRunner(max_workers=2), id="two processes", marks=pytest.mark.nightly),
     ],
@@ -171,8 +173,7 @@ def test_threads_and_processes_replay_to_the_bit_elsewhere_whatever_ledger_and_m
         monkeypatch.setenv(name, f"sqlite:///{place}" if name.startswith("MLFLOW") else str(place))
     replayed = elsewhere.replay(runner=runner)
     assert replayed.same
-    drawn = next(finding for finding in replayed.findings if finding.step == "synthesize")
-    assert (drawn.outcome, drawn.said) == ("same", "all 6 parts")
+    require_all_parts(replayed)
     assert outcomes(replayed)["evaluate_risk"] == "not replayed"
     assert not any(place.exists() for place in others.values())
 
@@ -254,17 +255,6 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_change_of_the_model_is_caught_where_it_is_estimated(
-    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planted(monkeypatch)
-    replayed = differs(elsewhere)
-    assert replayed.first is not None
-    assert replayed.first.step == "learn_parameters"
-    assert outcomes(replayed)["learn_structure"] == "same"
-    assert [reason.kind for reason in replayed.reasons] == ["unexplained"]
-
-
 def test_a_change_before_any_draw_leads_to_no_draw(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other codes would be another draw, which nobody has paid for: the ledger refuses it before there is noise."""
     monkeypatch.setattr("tasks.data.clean.encode", lambda frame, domain: encode(frame, domain)[::-1])
@@ -296,7 +286,7 @@ def test_a_change_of_what_is_drawn_from_the_model_is_named_by_its_parts(
     )
 
 
-def test_an_environment_that_is_another_is_the_reason_where_a_step_differs_and_none_where_not(
+def test_another_environment_or_code_is_the_reason_where_a_step_differs_and_none_where_not(
     elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere.says(lambda said: said["environment"]["packages"].update(numpy="1.0.0"))
@@ -304,26 +294,16 @@ def test_an_environment_that_is_another_is_the_reason_where_a_step_differs_and_n
     assert replayed.same
     assert [reason.kind for reason in replayed.reasons] == ["environment"]
     planted(monkeypatch)
-    replayed = differs(elsewhere)
-    assert replayed.first is not None
-    assert replayed.first.step == "learn_parameters"
-    assert [str(reason) for reason in replayed.reasons] == [
-        f"environment: numpy {np.__version__} here, 1.0.0 in the record"
-    ]
-
-
-def test_code_that_is_another_is_the_reason_where_a_step_differs(
-    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
-) -> None:
     elsewhere.says(lambda said: said["code"].update(package="0" * 64, commit="1" * 40, dirty=False))
-    planted(monkeypatch)
     replayed = differs(elsewhere)
     assert replayed.first is not None
     assert replayed.first.step == "learn_parameters"
-    (reason,) = replayed.reasons
-    assert reason.kind == "code"
-    assert "000000000000 (version" in reason.said
-    assert "commit 111111111111) in the record" in reason.said
+    assert outcomes(replayed)["learn_structure"] == "same"
+    code, environment = replayed.reasons
+    assert str(environment) == f"environment: numpy {np.__version__} here, 1.0.0 in the record"
+    assert code.kind == "code"
+    assert "000000000000 (version" in code.said
+    assert "commit 111111111111) in the record" in code.said
 
 
 def test_a_change_of_the_accounting_is_caught_where_it_is_worked_out(
@@ -340,59 +320,41 @@ def test_a_change_of_the_accounting_is_caught_where_it_is_worked_out(
     assert {finding.step for finding in replayed.findings if finding.contradicts} == {"account", "publish"}
 
 
+def interrupted(elsewhere: Elsewhere) -> None:
+    """Interrupt a replay after its key was copied and its run was opened."""
+
+    def interrupt(*_: object) -> None:
+        assert list(elsewhere.state.glob("scratch/*/vault/*/key"))
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tasks.data.clean.encode", interrupt)
+        elsewhere.replay()
+
+
 def test_a_replay_that_wrote_where_releases_are_recorded_would_be_found_out(
     elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the other tests rely on."""
     monkeypatch.setattr("stores.tracking.client.is_scratch", lambda _: False)
     with pytest.raises(AssertionError, match=r"mlflow\.db"):
-        elsewhere.replay()
+        interrupted(elsewhere)
 
 
 def test_a_schema_that_ships_and_was_changed_since_is_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Mapping[str, Released], shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Codes follow the order of the values: `clean` is the first to give something else."""
-    shipped = tmp_path / "datasets"
-    shipped.mkdir()
-    (shipped / "villagers.py").write_text(SCHEMA)
-    monkeypatch.setattr(datasets, "__path__", [str(shipped)])
-    released = release(write_small_release(tmp_path / "spec", **QUICK, dataset="villagers"), tmp_path / "origin")
-    elsewhere = carried(released, tmp_path)
-    assert elsewhere.replay().same
-    (shipped / "villagers.py").write_text(SCHEMA.replace('["f", "m"]', '["m", "f"]'))
-    monkeypatch.delitem(sys.modules, "schemas.datasets.villagers")
+    elsewhere = carried(made["seedless"], tmp_path)
+    shipped.write_text(SCHEMA.replace('["f", "m"]', '["m", "f"]'))
+    monkeypatch.delitem(sys.modules, SHIPPED)
     replayed = differs(elsewhere)
     assert replayed.first is not None
     assert replayed.first.step == "clean"
     (reason,) = replayed.reasons
     assert str(reason).startswith("code: the schema villagers is different, ")
-    monkeypatch.delitem(sys.modules, "schemas.datasets.villagers")
-
-
-def test_a_key_that_was_destroyed_says_so(tmp_path: Path) -> None:
-    spec = write_small_release(tmp_path / "spec", **QUICK, key={"custodian": "destroyed"})
-    released = release(spec, tmp_path / "origin")
-    with apart(tmp_path / "origin"), pytest.raises(InvalidInput, match="was destroyed on publication"):
-        replay(released.workspace.release_id, tmp_path / "origin")
-
-
-@pytest.mark.parametrize(
-    "custody", [{"custodian": "environment", "variable": "AGENCY_KEY"}, {"custodian": "prefect_secret"}]
-)
-def test_the_custodian_is_asked_for_the_key_and_none_of_it_stays(
-    custody: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AGENCY_KEY", "5a" * 32)
-    state = tmp_path / "origin"
-    released = release(write_small_release(tmp_path / "spec", **QUICK, key=custody), state)
-    (state / "shelf" / released.workspace.release_id / RECORD).unlink()
-    with apart(state):
-        assert replay(released.workspace.release_id, state).same
-        monkeypatch.delenv("AGENCY_KEY")
-        monkeypatch.setattr("stores.vault.custody._block_name", lambda _: "no-such-block")
-        with pytest.raises(InvalidInput, match=r"and (is|does) not.* kept elsewhere, give it with --key FILE"):
-            replay(released.workspace.release_id, state)
+    shipped.write_text(SCHEMA)
+    del sys.modules[SHIPPED]
 
 
 def test_what_must_not_be_trusted_is_not_run(elsewhere: Elsewhere, tmp_path: Path) -> None:
@@ -425,18 +387,6 @@ def test_an_internal_record_of_another_release_is_refused(elsewhere: Elsewhere, 
         elsewhere.replay()
 
 
-def test_a_replay_that_is_interrupted_leaves_nothing(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        assert list(elsewhere.state.glob("scratch/*/vault/*/key"))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tasks.data.clean.encode", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        elsewhere.replay()
-    monkeypatch.undo()
-    assert elsewhere.replay().same
-
-
 def command(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> Callable[[Path], int]:
     """The command as it is typed, with the Prefect server that is there."""
     monkeypatch.setenv("PREFECT_API_URL", str(get_client(sync_client=True).api_url))
@@ -446,9 +396,11 @@ def command(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> Callable
     return lambda state: run_replay_command(asked, state)
 
 
-def test_the_command_prints_a_line_a_step_and_a_verdict(
+def test_a_replay_that_is_interrupted_leaves_nothing_and_the_command_prints_a_line_a_step_and_a_verdict(
     elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(elsewhere)
     brought: list[str | Path] = ["--key", elsewhere.key, "--snapshot", elsewhere.snapshot, "--keys", elsewhere.trusted]
     run = command(monkeypatch, elsewhere.folder, *brought, "--workers", "2")
     with apart(elsewhere.state, elsewhere.origin):
@@ -460,5 +412,6 @@ def test_the_command_prints_a_line_a_step_and_a_verdict(
     assert [line.split()[0] for line in lines[:-1]] == steps
     assert lines[-1] == "Every step gives the same bytes."
     told = capsys.readouterr().out.splitlines()
+    assert told[steps.index("learn_structure")].split() == ["learn_structure", "same"]
     assert told[len(steps)].startswith("The first step whose output differs is learn_parameters: ")
     assert told[len(steps) + 1].startswith("Why: unexplained: ")

@@ -19,7 +19,7 @@ from stores.tracking.release_run import tag_release
 from stores.tracking.run_tree import RunsUnreachable, RunsUnreadable, listing, record_in_mlflow, snapshot
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
-from tests.mlflow_copies import change_mlflow, copied_state, mlflow_uri
+from tests.mlflow_copies import change_mlflow, mlflow_uri, recopied_state
 from tests.recorded_release import codes, record_release
 from tests.small_release import write_small_release
 from tests.warm import run_module
@@ -48,8 +48,8 @@ def untouched(made: Workspace) -> tuple[dict[str, str], dict[str, str]]:
 
 
 @pytest.fixture
-def state(made: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    return copied_state(made.state, tmp_path / "state", monkeypatch)
+def state(made: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return recopied_state(made.state, made.state.parent / "copied" / made.state.name, monkeypatch)
 
 
 @pytest.fixture
