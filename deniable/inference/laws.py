@@ -147,7 +147,8 @@ class ErrorLaw:
         if deviation == 0:
             return (places >= 0).astype(np.float64)
         if not self.step and not self._is_heavy:
-            return np.asarray([(1 + erf(x / deviation / sqrt(2))) / 2 for x in places.ravel()]).reshape(places.shape)
+            scaled = (places.ravel() / deviation / sqrt(2)).tolist()
+            return np.asarray((1 + np.asarray(list(map(erf, scaled)))) / 2).reshape(places.shape)
         step, inside = self._inside
         if self.step:
             # P(error <= k steps): all mass within k, and half of the mass outside.
