@@ -155,11 +155,11 @@ def at(value: Any, place: Place) -> Any:
 
 
 def with_change(value: Any, place: Place, change: Callable[[Any], Any]) -> Any:
-    """Return a copy with another value at a place."""
-    copied = deepcopy(value)
-    *outer, last = place
-    inner = at(copied, tuple(outer))
-    inner[last] = change(inner[last])
+    """Return a copy with another value at a place; it shares everything else with the original."""
+    if not place:
+        return change(deepcopy(value))
+    copied = value.copy()
+    copied[place[0]] = with_change(value[place[0]], place[1:], change)
     return copied
 
 

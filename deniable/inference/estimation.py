@@ -336,18 +336,26 @@ class Inference:
             p_value=p_value,
         )
 
-    def law(self, functional: Functional, sampling: float = 0.0) -> ErrorLaw:
-        """The law of the error of a linear function's estimate, including a sampling variance."""
-        if self._is_gaussian and (sampling > 0 or not self.has_lattice(functional)):
+    def law(self, functional: Functional, sampling: float = 0.0, noise: float | None = None) -> ErrorLaw:
+        """The law of the error of a linear function's estimate, including a sampling variance.
+
+        Args:
+            functional: the linear function.
+            sampling: the sampling variance.
+            noise: the noise variance of the estimate, if known.
+        """
+        if self._is_gaussian:
+            variance = self.system.variance(functional) if noise is None else noise
             # A sum of Gaussian noise is normal unless it lies on a lattice; its variance follows from the weights.
-            return ErrorLaw(self.system.variance(functional) + max(sampling, 0.0))
+            if sampling > 0 or not self.has_lattice(functional, variance):
+                return ErrorLaw(variance + max(sampling, 0.0))
         public = self.system.variance_of_public_totals(functional)
         return ErrorLaw.of(self.system.weights(functional), max(sampling, 0.0) + public)
 
-    def has_lattice(self, functional: Functional) -> bool:
+    def has_lattice(self, functional: Functional, noise: float | None = None) -> bool:
         """Whether the error of a linear function's estimate lies on a lattice that matters (`ErrorLaw.step`)."""
         public = self.system.variance_of_public_totals(functional)
-        variance = self.system.variance(functional)
+        variance = self.system.variance(functional) if noise is None else noise
         return ErrorLaw.has_lattice(self.system.each_weights(functional), public, variance)
 
     def reach(self, functional: Functional, level: float, sampling: float = 0.0) -> float:
@@ -358,7 +366,7 @@ class Inference:
         """The interval of a count of the confidential table, in whole records."""
         value, noise = self.system.value(functional), self.system.variance(functional)
         if self.kept >= 1 or (value <= SMALL and noise < LOUD):
-            return exact_count_interval(value, self.kept, self.law(functional), level)
+            return exact_count_interval(value, self.kept, self.law(functional, noise=noise), level)
         sampling = value * (1 - self.kept)
         z = self.reach(functional, level, sampling) / sqrt(noise + sampling)
         spread = Quadratic(noise, self.kept * (1 - self.kept), 0.0)

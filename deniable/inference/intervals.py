@@ -212,14 +212,14 @@ def exact_count_interval(count: float, kept: float, law: ErrorLaw, level: float)
     at_least, at_most = 1 - law.below(gaps - _JUST), law.below(gaps + _JUST)
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
 
-    def tails(total: int) -> tuple[float, float]:
-        """Probabilities of at least, and of at most, the observed count, given the number of records."""
+    def tail_of(side: Cells, total: int) -> float:
+        """The probability of at least, or of at most, the observed count, given the number of records."""
         k = x[: total + 1]
         mass = np.exp(logs[total] - logs[k] - logs[total - k] + k * log(kept) + (total - k) * log1p(-kept))
-        return float((mass * at_least[: total + 1]).sum()), float((mass * at_most[: total + 1]).sum())
+        return float((mass * side[: total + 1]).sum())
 
-    low = _first_of(lambda total: tails(total)[0] > tail, most)
-    high = _first_of(lambda total: tails(total)[1] <= tail, most) - 1
+    low = _first_of(lambda total: tail_of(at_least, total) > tail, most)
+    high = _first_of(lambda total: tail_of(at_most, total) <= tail, most) - 1
     return Interval(float(low), float(max(low, high)))
 
 

@@ -25,6 +25,7 @@ _SMALL_PART = 1e-7
 _MOST_ON_A_LATTICE = 200.0
 """Standard deviation above which the discreteness of an integer variable is negligible."""
 _ON_LATTICE = 1e-9
+_FAR_APART = 10 * _ON_LATTICE
 _ROUNDING = 1e-12
 
 
@@ -103,6 +104,8 @@ class ErrorLaw:
             if table.variance * float((own**2).sum()) <= _ROUNDING**2 * variance:
                 continue
             found.append((table, own))
+            if _differ(own):
+                return False
             for each in cls.of([found[-1]]).draws:
                 first = first or each.weight
                 # Weights have ten digits: within twice the limit, all of them together decide.
@@ -147,7 +150,8 @@ class ErrorLaw:
         if deviation == 0:
             return (places >= 0).astype(np.float64)
         if not self.step and not self._is_heavy:
-            return np.asarray([(1 + erf(x / deviation / sqrt(2))) / 2 for x in places.ravel()]).reshape(places.shape)
+            scaled = (places.ravel() / deviation / sqrt(2)).tolist()
+            return np.asarray((1 + np.asarray(list(map(erf, scaled)))) / 2).reshape(places.shape)
         step, inside = self._inside
         if self.step:
             # P(error <= k steps): all mass within k, and half of the mass outside.
@@ -200,6 +204,14 @@ def _inside(masses: Cells) -> Cells:
     half = np.maximum(masses[: (len(masses) + 1) // 2], 0.0)
     cumulated = 2 * np.cumsum(half) - half[0]
     return np.asarray(cumulated / cumulated[-1])
+
+
+def _differ(weights: Cells) -> bool:
+    """Whether weights differ by so much that rounding them cannot make them equal."""
+    sizes = np.abs(weights)
+    largest = float(sizes.max())
+    least = float(sizes.min(where=sizes > _ROUNDING * largest, initial=largest))
+    return largest - least > _FAR_APART * least
 
 
 def _rounded(weights: Cells) -> Cells:

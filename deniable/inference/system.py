@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import chain, combinations, groupby, product
-from math import sqrt
+from math import inf, sqrt
 from operator import add
 
 import numpy as np
@@ -190,14 +190,18 @@ class MeasuredSystem:
     def each_weights(self, functional: Functional) -> Iterator[tuple[MeasuredTable, Cells]]:
         """`weights`, computed lazily; tables with most components of the function come first."""
         rest, many = self._divided(functional)
-        if many:
-            return iter(self.weights(functional))
-        most: dict[int, int] = {}
+        divided: dict[int, list[tuple[MeasuredTable, Cells]]] = {}
+        for table, back in chain.from_iterable(each.weights(own) for each, own in many):
+            divided.setdefault(id(table), []).append((table, back))
+        most: dict[int, float] = dict.fromkeys(divided, inf)
         for source in self._sources:
             shared = sum(set(part) <= set(source.observation.attributes) for part in rest)
             most[id(source.table)] = max(shared, most.get(id(source.table), 0))
         order = sorted(range(len(self._sources)), key=lambda place: -most[id(self._sources[place].table)])
-        return self._entries_of(order, self._tables.each_weights(rest, order))
+        for table, own in self._entries_of(order, self._tables.each_weights(rest, order)):
+            yield table, reduce(add, (back for _, back in divided.pop(id(table), ())), own)
+        for parts in divided.values():
+            yield parts[0][0], reduce(add, (back for _, back in parts))
 
     def _entries_of(self, order: Iterable[int], weights: Iterator[Cells]) -> Iterator[tuple[MeasuredTable, Cells]]:
         """The weights of each table's entries, from those of its consecutive observations."""

@@ -352,9 +352,7 @@ def _loss_distribution(event: MechanismEvent, step: float) -> Any:
             float(event.epsilon / sensitivity), sensitivity, value_discretization_interval=step, use_connect_dots=True
         )
     if isinstance(event, DiscreteGaussianEvent):
-        return pld.from_discrete_gaussian_mechanism(
-            sqrt(event.variance), event.sensitivity, value_discretization_interval=step, use_connect_dots=True
-        )
+        return pld.PrivacyLossDistribution(_gaussian_masses(sqrt(event.variance), event.sensitivity, step))
     if isinstance(event, ExponentialEvent):
         epsilon = float(event.epsilon)
         last = ceil(epsilon / step)
@@ -373,6 +371,23 @@ def _loss_distribution(event: MechanismEvent, step: float) -> Any:
         common.DifferentialPrivacyParameters(float(event.epsilon), float(event.delta)),
         value_discretization_interval=step,
     )
+
+
+def _gaussian_masses(sigma: float, sensitivity: int, step: float) -> Any:
+    """The losses of the library's `from_discrete_gaussian_mechanism`, bit for bit, without its loops over integers."""
+    from dp_accounting.pld import pld_pmf, privacy_loss_mechanism  # noqa: PLC0415
+
+    law = privacy_loss_mechanism.DiscreteGaussianPrivacyLoss(sigma, sensitivity)
+    bounds = law.connect_dots_bounds()
+    noise = np.arange(bounds.lower_x, bounds.upper_x + 1)
+    losses = sensitivity * (-0.5 * sensitivity - noise) / sigma**2 / step
+    grid = np.unique(np.concatenate([np.floor(losses), np.ceil(losses)])).astype(np.int64)
+    epsilons = grid * step
+    # The largest noise whose loss is at least each epsilon.
+    largest = -0.5 * sensitivity - epsilons * sigma**2 / sensitivity
+    places = np.floor(np.clip(largest, bounds.lower_x - 1, bounds.upper_x)).astype(np.int64)
+    deltas = law.mu_upper_cdf(places) - np.exp(epsilons + law.mu_lower_log_cdf(places))
+    return pld_pmf.create_pmf_pessimistic_connect_dots(step, grid, np.clip(deltas, 0, 1))
 
 
 def _exact(epsilon: float | Fraction) -> Fraction:

@@ -9,6 +9,7 @@ dominate T-fold adaptive composition (Zhu, Dong, Wang 2022, Theorem 10).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, exp, expm1, fsum, inf, log, log1p, sqrt
 from typing import TypeAlias
@@ -52,16 +53,17 @@ class DominatingPair:
     probabilities: Reals
     infinity_mass: float
 
-    @property
+    @cached_property
     def finite_losses(self) -> Reals:
         """Possible finite losses, ascending, shape (losses,)."""
         return self.losses.astype(np.float64) * self.step
 
     def log_moment(self, order: float) -> float:
         """Logarithm of the mean of e^(order * loss) over finite losses; infinite if it is too large for a float."""
-        exponents = order * self.finite_losses
-        if exponents.max(initial=0.0) > _LARGEST_EXPONENT:
+        losses = self.finite_losses
+        if losses.size and max(order * losses[0], order * losses[-1]) > _LARGEST_EXPONENT:
             return inf
+        exponents = order * losses
         # Most of the mass is near loss 0, so differences from 1 are summed, except where hardly any mass remains.
         change = _mean(self.probabilities, np.expm1(exponents)) - self.infinity_mass
         if change < -_MOST:

@@ -38,6 +38,10 @@ NOTED = Path(__file__).with_name("digests.json")
 KEY = bytes(range(32))
 REFRESH = "refresh"
 MOST = 3
+MEASURING = ("privbayes", "mst", "nist_mst", "aim")
+SEEDED = ("tested_seeds", "histogram_seeds")
+_OTHERS_MODELS = {"uniform", "independent"}
+"""Learners whose models are of the kind that `cfs` and `privbayes` make."""
 OF_PEOPLE = f"loglinear, of each person at most {MOST} records"
 _FILES = (
     "synthetic.csv",
@@ -94,16 +98,22 @@ def cases_of_rows() -> dict[str, str]:
     return found | {f"sampler {drawn}": f"marginals {drawn} gaussian" for drawn in SAMPLERS if drawn != CHARGED}
 
 
+def cases_of_models() -> set[str]:
+    """Return the cases that the test of models from seeds makes and compares."""
+    return {f"{learner} {drawn}" for learner in MEASURING for drawn in SEEDED}
+
+
 def cases_at_night() -> set[str]:
-    """Return the cases that run only at night: their noise and their sampler occur in other cases separately."""
+    """Return the cases that run only at night: their noise or model, and their sampler, occur in others separately."""
     of_rows = set(cases_of_rows().values())
-    return {
+    found = {
         f"{learner} {drawn} {noise}"
         for learner, row in LEARNERS.items()
         for noise in row.noises
-        for drawn in set(SAMPLERS) - {"seedless", CHARGED}
+        for drawn in SEEDED
         if noise != "gaussian"
     } - of_rows
+    return found | {f"{learner} {drawn}" for learner in _OTHERS_MODELS for drawn in SEEDED}
 
 
 def made(folder: Path, changes: dict[str, Any], key: bytes = KEY) -> dict[str, str]:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.made import NOTED, REFRESH, cases, cases_at_night, cases_of_rows, compared, made
+from tests.golden.made import NOTED, REFRESH, cases, cases_at_night, cases_of_models, cases_of_rows, compared, made
 
 CASES = cases()
-IN_THE_CONTRACT = set(cases_of_rows().values())
+COMPARED_ELSEWHERE = {*cases_of_rows().values(), *cases_of_models()}
+"""By the contract of mechanisms and the test of models from seeds (tests/mechanisms)."""
 DIGESTS: dict[str, dict[str, str]] = json.loads(NOTED.read_text())
 
 
@@ -16,9 +17,9 @@ def test_every_kind_is_noted() -> None:
     assert set(DIGESTS) == {*CASES, REFRESH}
 
 
-def test_what_the_contract_makes_and_what_the_night_makes_are_cases() -> None:
-    assert set(CASES) > IN_THE_CONTRACT
-    assert set(CASES) - IN_THE_CONTRACT > cases_at_night()
+def test_what_other_tests_make_and_what_the_night_makes_are_cases() -> None:
+    assert set(CASES) > COMPARED_ELSEWHERE
+    assert set(CASES) - COMPARED_ELSEWHERE > cases_at_night()
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_what_the_contract_makes_and_what_the_night_makes_are_cases() -> None:
     [
         pytest.param(case, marks=[pytest.mark.nightly] if case in cases_at_night() else [])
         for case in CASES
-        if case not in IN_THE_CONTRACT  # which compares them (tests/mechanisms)
+        if case not in COMPARED_ELSEWHERE
     ],
 )
 def test_a_release_is_what_it_was(case: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from deniable.foundation import noise
+from deniable.foundation.checks import found
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners import registry as learners
@@ -26,7 +27,7 @@ from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.step_costs import part_delta, read_probability
 from deniable.samplers.registry import SAMPLERS as SAMPLERS_THERE
-from deniable.verification.planned_events import expected_steps
+from deniable.verification.planned_events import check_planned, expected_steps
 from deniable.verification.record import step_costs
 from schemas.spec.accounts import accounts_of
 from schemas.spec.plan import planned_steps
@@ -149,19 +150,23 @@ def test_the_release_verifies_with_its_ledger(made: Made) -> None:
 
 
 def test_an_event_that_is_altered_left_out_or_added_is_named_against_the_spec(made: Made) -> None:
+    """With one figure of each step altered the whole release is verified; others are held against the spec alone."""
     record = made.record
     for number, step in enumerate(record["cost"]["steps"]):
-        for place in leaves(step["events"]):
-            if place[-1] in ("part", "sampling_rate"):
-                continue  # what the split says, and so held against that
-            for changed in others(step["events"][place[0]][place[-1]]):
-                altered = with_change(record, ("cost", "steps", number, "events", *place), lambda _, to=changed: to)
-                assert named(made.published.signed_again(altered), step["step"]), (step["step"], place, changed)
+        altered = [
+            with_change(record, ("cost", "steps", number, "events", *place), lambda _, to=changed: to)
+            for place in leaves(step["events"])
+            if place[-1] not in ("part", "sampling_rate")  # what the split says, and so held against that
+            for changed in others(step["events"][place[0]][place[-1]])
+        ]
         if step["events"]:
             fewer = with_change(record, ("cost", "steps", number, "events"), lambda events: events[1:])
             more = with_change(record, ("cost", "steps", number, "events"), lambda events: [*events, events[0]])
-            assert named(made.published.signed_again(fewer), step["step"])
-            assert named(made.published.signed_again(more), step["step"])
+            altered += [fewer, more]
+        for each in altered[:1]:
+            assert is_named_in_full(made.published.signed_again(each), step["step"]), each["cost"]["steps"][number]
+        for each in altered[1:]:
+            assert is_named(made, each, step["step"]), each["cost"]["steps"][number]
 
 
 def others(value: Any) -> list[Any]:
@@ -178,11 +183,19 @@ def others(value: Any) -> list[Any]:
     return [str(number * 2), str(number / 2)] if number else ["1"]
 
 
-def named(altered: Published, step: str) -> bool:
+def is_named(made: Made, altered: dict[str, Any], step: str) -> bool:
+    """Whether a step's event is said not to be what the spec asks for, or otherwise the release does not verify."""
+    faults_found = found(lambda: check_planned(altered, made.spec.domain, step_costs(altered)).faults)
+    if any(fault.startswith(f"step {step}: ") for fault in faults_found):
+        return True
+    return is_named_in_full(made.published.signed_again(altered), step)
+
+
+def is_named_in_full(altered: Published, step: str) -> bool:
     """Whether a step's event is said not to be what the spec asks for, or to be none at all."""
     report = altered.verify()
-    found = [fault for check in report.checks for fault in check.faults if check.name == AGAINST_THE_SPEC]
-    return any(fault.startswith(f"step {step}: ") for fault in found) or (not report.holds and not found)
+    against = [fault for check in report.checks for fault in check.faults if check.name == AGAINST_THE_SPEC]
+    return any(fault.startswith(f"step {step}: ") for fault in against) or (not report.holds and not against)
 
 
 class InMemory:

@@ -1,8 +1,11 @@
-"""Models of learners that measure give records from seeds, and what was measured answers questions as without seeds."""
+"""Models of learners that measure give records from seeds, and what was measured answers questions as without seeds.
+
+They are golden releases too, and compared with their digests.
+"""
 
 import io
+import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,13 +13,12 @@ import pytest
 from deniable.data_user import read_release
 from deniable.inference.answers import Asked
 from deniable.inference.estimation import Inference
-from tests.mechanisms.table import LEARNERS, SAMPLERS
+from stores.ledger.charging import note_publication
+from tests.golden.made import KEY, MEASURING, NOTED, SEEDED, cases, compared, digests
 from tests.published import InMemory, Published, faults
-from tests.small_release import NAMES, SPEC, made_up_people
+from tests.small_release import NAMES, made_up_people
 from tests.whole_release import drawn_release
 
-MEASURING = ("privbayes", "mst", "nist_mst", "aim")
-SEEDED = ("tested_seeds", "histogram_seeds")
 HALF_WIDTHS = 6
 """Half-widths of 95 % intervals within which every one of these must be: 1e-30 of a false alarm."""
 
@@ -24,10 +26,10 @@ HALF_WIDTHS = 6
 @pytest.mark.parametrize("sampler", SEEDED)
 @pytest.mark.parametrize("learner", MEASURING)
 def test_records_from_seeds_verify_and_what_was_measured_answers(learner: str, sampler: str, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"split": SPEC["split"], **LEARNERS[learner].asked, **SAMPLERS[sampler]}
-    asked |= {name: value for name, value in LEARNERS[learner].asked.items() if name in {"learner", "split"}}
-    drawn = drawn_release(tmp_path, f"people-{learner}", bytes(range(32)), **asked)
-    drawn.publish()
+    case = f"{learner} {sampler}"
+    drawn = drawn_release(tmp_path, f"people-{learner}", KEY, **cases()[case])
+    note_publication(drawn.workspace, drawn.publish())
+    assert compared(digests(drawn.workspace)) == compared(json.loads(NOTED.read_text())[case])
     published = Published.of(drawn)
     report = published.verify(with_ledger=True)
     assert report.holds, faults(report)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy.stats import norm
 
 from deniable.foundation.errors import InvalidInput
@@ -28,6 +29,7 @@ from deniable.privacy.loss import (
     MechanismEvent,
     PrivacyTestEvent,
 )
+from deniable.privacy.loss_laws import grid_step
 
 COUNTS = DiscreteLaplaceEvent(query="counts", part="all", outputs=11, sensitivity=1, scale=Fraction(20))
 PAIRS = DiscreteGaussianEvent(query="pairs", part="all", outputs=20, sensitivity=2, variance=Fraction(900))
@@ -131,6 +133,22 @@ def test_the_library_certifies_nothing_where_its_rounding_errors_are_near_delta(
     assert pld_by_library([replace(COUNTS, outputs=1_000_000)], 1e-9) == math.inf
     assert "pld" not in compose([replace(COUNTS, outputs=1_000_000)], 1e-9, pld=pld_by_library)
     assert "zcdp" in compose([replace(COUNTS, outputs=1_000_000)], 1e-9)
+
+
+@pytest.mark.parametrize("outputs", [1, 40])
+@pytest.mark.parametrize(("variance", "sensitivity"), [("1/4", 1), (900, 1), ("900.5", 7), (30_000, 300)])
+def test_losses_of_gaussian_noise_are_those_of_the_library_bit_for_bit(
+    variance: str | int, sensitivity: int, outputs: int
+) -> None:
+    event = DiscreteGaussianEvent(
+        query="", part="", outputs=outputs, sensitivity=sensitivity, variance=Fraction(variance)
+    )
+    one = pld.from_discrete_gaussian_mechanism(
+        math.sqrt(event.variance), sensitivity, value_discretization_interval=grid_step([event]), use_connect_dots=True
+    )
+    composed = one.self_compose(outputs) if outputs > 1 else one
+    for delta in (1e-9, 1e-6, 1e-2):
+        assert pld_by_library([event], delta) == composed.get_epsilon_for_delta(delta - 64 * 2.0**-53 * outputs)
 
 
 def test_integers_too_fine_for_a_grid_are_left_to_other_accountants() -> None:
