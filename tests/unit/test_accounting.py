@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy.stats import norm
 
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.accounting import (
+    _loss_distribution,
     best,
     calibrate_discrete_gaussian,
     calibrate_discrete_laplace,
@@ -160,6 +162,21 @@ def test_pld_of_gaussian_noise_is_that_of_its_enumerated_law(sensitivity: int) -
         epsilon = epsilons([event], delta)["pld"]
         assert hockey_stick(epsilon, np.outer(law, law), np.outer(moved, moved)) <= delta * (1 + 1e-9)
         assert hockey_stick(epsilon - 0.01, np.outer(law, law), np.outer(moved, moved)) > delta
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, 7])
+@pytest.mark.parametrize("variance", [Fraction(50, 7), Fraction(900), Fraction(10**5, 3)])
+def test_the_law_of_gaussian_noise_is_the_librarys_to_the_last_digit(sensitivity: int, variance: Fraction) -> None:
+    event = replace(PAIRS, outputs=1, sensitivity=sensitivity, variance=variance)
+    typical = sensitivity / math.sqrt(variance)
+    losses = np.linspace(-12, 12, 97) * typical
+    for step in (typical / 300, typical / 20, 3 * typical):
+        ours = _loss_distribution(event, step)
+        library = pld.from_discrete_gaussian_mechanism(
+            math.sqrt(variance), sensitivity, value_discretization_interval=step, use_connect_dots=True
+        )
+        assert np.array_equal(ours.get_delta_for_epsilon(losses), library.get_delta_for_epsilon(losses))
+        assert ours.self_compose(9).get_epsilon_for_delta(1e-9) == library.self_compose(9).get_epsilon_for_delta(1e-9)
 
 
 def test_laplace_noise_on_very_fine_integers_costs_no_more_than_on_coarse_ones() -> None:
