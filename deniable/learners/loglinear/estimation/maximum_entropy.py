@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.learners.loglinear.estimation.compiled_mixtures import maximise
+from deniable.learners.loglinear.estimation.compiled_mixtures import posterior_mean
 from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.estimation.detected_zeros import occupied
-from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total, posterior_mean
+from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total
 from deniable.learners.loglinear.estimation.fitting import Factor, Fit, Shape, Sums, draw, raked
 from deniable.learners.loglinear.estimation.orders import candidate_orders
 from deniable.measurements.noisy_tables import Cells
@@ -145,7 +145,7 @@ def _margin(noisy: Cells, variances: Cells, total: float) -> Cells:
     """Estimated counts of an attribute, shrunk towards uniform as far as the noise suggests."""
     even = np.full(noisy.shape, total / noisy.size)
     left = np.sqrt(variances * np.maximum(1 - variances / variances.sum(), _LEAST_VARIANCE))
-    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False, maximise=maximise)
+    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False)
     return nearest_with_total(counts, variances, total)
 
 
@@ -211,7 +211,7 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
         noisy, deviation = completed(table.values, expected, float(table.deviation), possible)
         ordered = evidence.shape.ordered[list(attributes)]
         counts = denoised(
-            noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible, maximise=maximise
+            noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible, mean=posterior_mean
         )
         found[attributes] = raked(counts, own)
         if evidence.shape.searched and len(attributes) == A_PAIR:
