@@ -170,8 +170,8 @@ MUTANTS = (
             _ACCOUNTING + "test_pld_of_laplace_noise_is_that_of_its_enumerated_law[3]",
         ),
         (
-            "sqrt(event.variance), event.sensitivity, value",
-            "sqrt(event.variance), 1, value",
+            "deviation, sensitivity = sqrt(event.variance), event.sensitivity",
+            "deviation, sensitivity = sqrt(event.variance), 1",
             "Gaussian noise on counts of sensitivity 3 is charged as for 1",
             _ACCOUNTING + "test_pld_of_gaussian_noise_is_that_of_its_enumerated_law[3]",
         ),

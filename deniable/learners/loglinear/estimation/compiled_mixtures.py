@@ -64,13 +64,13 @@ def _means(noisy, expected, noise, lifts, widths, variance, likelihood, weights,
     for c in range(len(noisy)):
         for i in range(len(lifts)):
             responsible[i] = likelihood[c, i] * weights[i]
-        total = _added_up(responsible)
+        total = added_up(responsible)
         for i in range(len(lifts)):
             centre = expected[c] * lifts[i]
             own = centre * widths[i]
             mean = (noisy[c] * (own * own) + centre * noise[c]) / variance[c, i]
             responsible[i] = responsible[i] / total * mean
-        found[c] = max(_added_up(responsible), 0.0)
+        found[c] = max(added_up(responsible), 0.0)
 
 
 @kernel
@@ -108,13 +108,13 @@ def maximise(likelihood, weights, prior, steps):
                 counts[i] += own[i] * scale
         for i in range(components):
             weights[i] = weights[i] * counts[i] + prior[i]
-        total = _added_up(weights)
+        total = added_up(weights)
         for i in range(components):
             weights[i] /= total
 
 
 @inner_kernel
-def _added_up(values):
+def added_up(values):
     """The sum of at most 240 values in NumPy's order: in eight parts, or in halves of that."""
     count = len(values)
     first = count if count <= 128 else count // 2 - count // 2 % 8
