@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.learners.loglinear.candidate_queries import CandidateQueries, CandidateQuery
-from deniable.learners.loglinear.estimation import fitting, maximum_entropy
+from deniable.learners.loglinear.estimation import compiled_mixtures, empirical_bayes, fitting, maximum_entropy
 from deniable.learners.loglinear.estimation.buckets import Bucketed
 from deniable.learners.loglinear.estimation.compiled_mixtures import maximise
 from deniable.learners.loglinear.estimation.detected_zeros import _is_zero, _rest_of_rows
@@ -34,6 +34,19 @@ def test_weights_of_a_mixture_are_those_of_whole_sums(cells: int, components: in
     maximise(likelihood, weights, prior, 4)
     plain_maximise(likelihood, plain, prior, 4)
     assert weights.tobytes() == plain.tobytes()
+
+
+@pytest.mark.parametrize("cells", [1, 2, 9, 191])
+@pytest.mark.parametrize("laplace", [True, False])
+def test_posterior_means_are_those_of_the_plain_form(cells: int, *, laplace: bool) -> None:
+    chance = np.random.default_rng([cells, laplace])
+    for scale in (0.0, 1.0, 1e4):
+        expected = chance.random(cells) ** 4 * scale
+        noisy = expected * chance.integers(0, 3, cells) + 30 * chance.standard_normal(cells)
+        for deviation in (30.0, 10 + chance.random(cells)):
+            found = compiled_mixtures.posterior_mean(noisy, expected, deviation, laplace=laplace)
+            plain = empirical_bayes.posterior_mean(noisy, expected, deviation, laplace=laplace)
+            assert found.tobytes() == plain.tobytes()
 
 
 def shape() -> Shape:
@@ -168,7 +181,10 @@ def test_a_bucket_is_drawn_by_walking_along_the_distribution(size: int) -> None:
         assert drawn[r] == x
 
 
-def test_of_tried_orders_the_one_with_the_least_misfit_wins_whatever_they_share() -> None:
+def test_of_tried_orders_the_one_with_the_least_misfit_wins_whatever_they_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(maximum_entropy, "TRIAL_PASSES", fitting.PASSES)
     chance = np.random.default_rng(7)
     records, rest = 500, list(range(1, len(SIZES)))
     for _ in range(4):

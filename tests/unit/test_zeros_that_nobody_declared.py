@@ -139,8 +139,8 @@ def test_skip_patterns_of_a_wide_table_hold_in_nearly_all_records(monkeypatch: p
     A few of the pairs are never measured, and hold only as far as others imply them.
     """
     found = broken(1)
-    assert fmean(found) < 0.002
+    assert fmean(found) < 0.0015
     monkeypatch.setattr(learning, "SEARCHED", 10**6)
     before = broken(1)
-    assert fmean(before) > 0.003
+    assert fmean(before) > 0.0025
     assert max(before) > 2 * max(found)

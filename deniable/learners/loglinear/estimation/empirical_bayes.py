@@ -13,31 +13,26 @@ from numpy.typing import NDArray
 from deniable.measurements.noisy_tables import Cells
 
 _WIDE = np.concatenate(([0.0], 0.02 * np.exp(0.25 * np.arange(40))))
-_LIFTS = np.concatenate((_WIDE, [1.0, 1.0]))
+LIFTS = np.concatenate((_WIDE, [1.0, 1.0]))
 """Support of the mixture of lifts: 0, 40 values from a fiftieth to about 340, and 1, the expected lift, twice."""
-_WIDTHS = np.concatenate((np.full(len(_WIDE), 1 / 8), [0.02, 0.05]))
+WIDTHS = np.concatenate((np.full(len(_WIDE), 1 / 8), [0.02, 0.05]))
 """Standard deviation of each component, relative to its lift; small for the component of cells as expected."""
-_PRIOR = np.exp(-((np.log(np.maximum(_WIDE, 1e-300)) / 0.5) ** 2) / 2)
-_PRIOR[0] = 0.05 * _PRIOR.sum()
-_PRIOR = np.concatenate((_PRIOR, _PRIOR.sum() * np.asarray([0.1, 0.2])))
-_PRIOR /= _PRIOR.sum()
-_STEPS = 40
-_PRIOR_CELLS = 10.0
+PRIOR = np.exp(-((np.log(np.maximum(_WIDE, 1e-300)) / 0.5) ** 2) / 2)
+PRIOR[0] = 0.05 * PRIOR.sum()
+PRIOR = np.concatenate((PRIOR, PRIOR.sum() * np.asarray([0.1, 0.2])))
+PRIOR /= PRIOR.sum()
+STEPS = 40
+PRIOR_CELLS = 10.0
 _START_EVEN = 0.02
+START = (1 - _START_EVEN) * PRIOR + _START_EVEN / len(LIFTS)
+"""Weights of the components at first."""
 _FEWEST_BUCKETS = 6
 
-Maximise = Callable[[Cells, Cells, Cells, int], None]
-"""Maximises the likelihood of a mixture over its weights; see `plain_maximise`."""
+PosteriorMean = Callable[..., Cells]
+"""A function with the arguments of `posterior_mean`."""
 
 
-def posterior_mean(
-    noisy: Cells,
-    expected: Cells,
-    deviation: float | Cells,
-    *,
-    laplace: bool,
-    maximise: Maximise | None = None,
-) -> Cells:
+def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, laplace: bool) -> Cells:
     """Posterior mean of the true counts given the noisy ones, never negative.
 
     Args:
@@ -45,16 +40,15 @@ def posterior_mean(
         expected: their expected values, at least 0, same shape.
         deviation: standard deviation of the noise.
         laplace: whether the noise is Laplace rather than Gaussian.
-        maximise: an alternative to `plain_maximise`.
     """
-    centre = expected[:, None] * _LIFTS
-    own = (centre * _WIDTHS) ** 2
+    centre = expected[:, None] * LIFTS
+    own = (centre * WIDTHS) ** 2
     noise = np.broadcast_to(np.asarray(deviation, np.float64) ** 2, noisy.shape)[:, None]
     variance = own + noise
     gap = noisy[:, None] - centre
     likelihood = likelihoods(gap, variance, laplace=laplace)
-    weights = (1 - _START_EVEN) * _PRIOR + _START_EVEN / len(_LIFTS)
-    (maximise or plain_maximise)(likelihood, weights, _PRIOR_CELLS * _PRIOR, _STEPS)
+    weights = START.copy()
+    plain_maximise(likelihood, weights, PRIOR_CELLS * PRIOR, STEPS)
     responsible = likelihood * weights
     responsible /= responsible.sum(axis=1, keepdims=True)
     means = (noisy[:, None] * own + centre * noise) / variance
@@ -130,7 +124,7 @@ def denoised(
     *,
     laplace: bool,
     possible: NDArray[np.bool_] | None = None,
-    maximise: Maximise | None = None,
+    mean: PosteriorMean = posterior_mean,
 ) -> Cells:
     """Posterior mean of a table's true counts; the prior is first smoothed along ordered axes.
 
@@ -142,7 +136,7 @@ def denoised(
         laplace: whether the noise is Laplace.
         possible: where the table may have records, if known; the counts of other cells are 0, and carry no information
             about lifts.
-        maximise: an alternative to `plain_maximise`.
+        mean: computes posterior means.
     """
     if possible is not None:
         noisy, expected = np.where(possible, noisy, 0.0), np.where(possible, expected, 0.0)
@@ -152,16 +146,10 @@ def denoised(
         blurred, level = smoothed(noisy, axes), smoothed(expected, axes)
         narrower = deviation * (6 / 16) ** (len(axes) / 2)
         # The mean of several Laplace draws is close to Gaussian.
-        found = posterior_mean(blurred.ravel(), level.ravel(), narrower, laplace=False, maximise=maximise).reshape(
-            noisy.shape
-        )
+        found = mean(blurred.ravel(), level.ravel(), narrower, laplace=False).reshape(noisy.shape)
         prior = expected * found / np.maximum(level, 1e-9)
     if possible is not None:
         counts = np.zeros(noisy.shape)
-        counts[possible] = posterior_mean(
-            noisy[possible], prior[possible], deviation, laplace=laplace, maximise=maximise
-        )
+        counts[possible] = mean(noisy[possible], prior[possible], deviation, laplace=laplace)
         return counts
-    return posterior_mean(noisy.ravel(), prior.ravel(), deviation, laplace=laplace, maximise=maximise).reshape(
-        noisy.shape
-    )
+    return mean(noisy.ravel(), prior.ravel(), deviation, laplace=laplace).reshape(noisy.shape)

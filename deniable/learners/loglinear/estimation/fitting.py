@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.kernels import inner_kernel, kernel
+from deniable.learners.loglinear.estimation.compiled_mixtures import added_up
 from deniable.learners.loglinear.estimation.rows import LANES, add_row, multiply_and_add, padded, scale_four
 from deniable.learners.loglinear.estimation.structural_zeros import StructuralZeros
 from deniable.measurements.noisy_tables import Cells
@@ -147,7 +148,7 @@ class Fit:
         self.law = np.empty((0, 0))
         self.factors: tuple[Factor, ...] = ()
 
-    def run(self, share: Cells, counts: Sequence[Cells]) -> None:
+    def run(self, share: Cells, counts: Sequence[Cells], passes: int = PASSES) -> None:
         """Fit to the tables' counts and to the share of the records in each bucket."""
         margin = np.maximum(share, _TINY)
         self._margin = margin / margin.sum()
@@ -160,7 +161,7 @@ class Fit:
             counts = [*counts, self._margin]
         self._targets = [self._target(j, count) for j, count in enumerate(counts)]
         fitted = [np.zeros_like(target) for target in self._targets]
-        self._scale(self.law, range(len(self._tables)), fitted, PASSES)
+        self._scale(self.law, range(len(self._tables)), fitted, passes)
         self.factors = tuple(Factor(those, weights) for those, weights in zip(self._parents, fitted, strict=True))
 
     def expected(self, others: Sequence[int], population: NDArray[np.int32], first: int | None = None) -> list[Cells]:
@@ -200,17 +201,31 @@ class Fit:
         found = self.expected(others, population) if others else []
         return [own if other < self._attribute else own.T for other, own in zip(others, found, strict=True)]
 
+    def fitted(self, j: int) -> Cells:
+        """Shares of the records in the cells of the j-th table."""
+        return self._shares(j, self.law)
+
     def without(self, j: int) -> Cells:
         """Shares of the records in the cells of the j-th table, by a distribution fitted without that table.
 
         Tables that include all its attributes are also left out, because they were raked to its counts.
         """
         holding = [k for k, attributes in enumerate(self._tables) if {*self._tables[j]} <= {*attributes}]
-        law = self.law * np.exp(-sum(self.factors[k].weights[self._codes[k]] for k in holding))
-        law /= law.sum(axis=1, keepdims=True)
+        if len(holding) == 1:
+            # The exponentials of a table's cells, of which there are far fewer than of groups.
+            scales, codes = np.exp(-self.factors[j].weights), self._codes[j]
+        else:
+            scales = np.exp(-sum(self.factors[k].weights[self._codes[k]] for k in holding))
+            codes = np.arange(len(self.law))
+        law = np.empty_like(self.law)
+        _scale_rows(self.law, codes, scales, law)
         others = [other for other in range(len(self._tables)) if other not in holding]
         if others:
             self._scale(law, others, [self.factors[other].weights.copy() for other in others], PASSES_WITHOUT)
+        return self._shares(j, law)
+
+    def _shares(self, j: int, law: Cells) -> Cells:
+        """Shares of the records in the cells of the j-th table, by a distribution of each group."""
         found = np.zeros_like(self._targets[j])
         _expect(self._codes[j], law * self._weights[:, None], found)
         place = self._tables[j].index(self._attribute)
@@ -393,6 +408,17 @@ def _set_scales(begin, end, size, targets, model, factors, scale, largest):
                 moved = min(max(moved, -largest), largest)
             scale[k] = np.exp(moved - factors[i])
             factors[i] = moved
+
+
+@kernel
+def _scale_rows(law, rows, scales, scaled):
+    """Multiply each group's distribution by its row of scales, and divide it by its sum."""
+    for g in range(len(law)):
+        for x in range(law.shape[1]):
+            scaled[g, x] = law[g, x] * scales[rows[g], x]
+        total = added_up(scaled[g])
+        for x in range(law.shape[1]):
+            scaled[g, x] /= total
 
 
 @kernel

@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.learners.loglinear.estimation.compiled_mixtures import maximise
+from deniable.learners.loglinear.estimation.compiled_mixtures import posterior_mean
 from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.estimation.detected_zeros import occupied
-from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total, posterior_mean
+from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total
 from deniable.learners.loglinear.estimation.fitting import Factor, Fit, Shape, Sums, draw, raked
 from deniable.learners.loglinear.estimation.orders import candidate_orders
 from deniable.measurements.noisy_tables import Cells
@@ -26,8 +26,10 @@ from deniable.models.noisy_marginals import NoisyMarginal
 
 Wanted = Literal["model", "shares", "without"]
 
-TRIAL_RECORDS = 5_000
+TRIAL_RECORDS = 2_500
 """Number of simulated records for trying an order."""
+TRIAL_PASSES = 3
+"""Number of passes over the tables for trying an order."""
 _ROUNDING = 1e-9
 _LEAST_VARIANCE = 1e-6
 """Smallest share of a count's variance that remains once the sum of all counts is known."""
@@ -145,7 +147,7 @@ def _margin(noisy: Cells, variances: Cells, total: float) -> Cells:
     """Estimated counts of an attribute, shrunk towards uniform as far as the noise suggests."""
     even = np.full(noisy.shape, total / noisy.size)
     left = np.sqrt(variances * np.maximum(1 - variances / variances.sum(), _LEAST_VARIANCE))
-    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False, maximise=maximise)
+    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False)
     return nearest_with_total(counts, variances, total)
 
 
@@ -211,7 +213,7 @@ def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -
         noisy, deviation = completed(table.values, expected, float(table.deviation), possible)
         ordered = evidence.shape.ordered[list(attributes)]
         counts = denoised(
-            noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible, maximise=maximise
+            noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible, mean=posterior_mean
         )
         found[attributes] = raked(counts, own)
         if evidence.shape.searched and len(attributes) == A_PAIR:
@@ -291,9 +293,10 @@ class OrderTrials:
     def best_of(self, orders: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """The order with the smallest misfit, summed over pairs; the first in a tie."""
         best, least = orders[0], np.inf
-        for order in orders:
+        # The later ones are the best more often, and the sooner the best is tried, the sooner others are abandoned.
+        for order in reversed(orders):
             misfit = self._misfit(order, least)
-            if misfit < least:
+            if misfit <= least:
                 best, least = order, misfit
         return best
 
@@ -323,12 +326,12 @@ class OrderTrials:
         """Fit one attribute, given the records' buckets of those before it."""
         tables, shape, estimates = self._evidence.tables, self._evidence.shape, self._estimates
         fit = Fit(attribute, [tables[number].attributes for number in own], shape, population, before)
-        fit.run(estimates.margins[attribute] / estimates.total, [estimates.tables[number] for number in own])
-        pairs = [number for number in own if len(tables[number].attributes) == A_PAIR]
-        shares = fit.expected_pairs([tables[number].attributes for number in pairs], population)
+        counts = [estimates.tables[number] for number in own]
+        fit.run(estimates.margins[attribute] / estimates.total, counts, TRIAL_PASSES)
         misfits = {
-            number: float(np.abs(estimates.total * share - estimates.tables[number]).sum())
-            for number, share in zip(pairs, shares, strict=True)
+            number: float(np.abs(estimates.total * fit.fitted(j) - estimates.tables[number]).sum())
+            for j, number in enumerate(own)
+            if len(tables[number].attributes) == A_PAIR
         }
         drawn = np.empty(population.shape[1], np.int32)
         draw(fit.group, fit.law, self._words[len(before)], drawn)

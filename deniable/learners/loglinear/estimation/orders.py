@@ -5,28 +5,14 @@ three: along a bad order that dependence is lost, and the tables contradict each
 so several are tried. Fitting a model along an order does not belong here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from deniable.learners.loglinear.estimation.fitting import Shape
 from deniable.models.loglinear.flat_tables import Attributes
 
-_RECODING_BONUS = 8.0
 _STARTS = 2
-
-Tie = Callable[[float], float]
-"""Weight of a table's association, a function of its distance from independence, which is between 0 and 2."""
-
-
-def _by_number(distance: float) -> float:
-    """Weight 1 per table, and more for near recodings, so that a recoding is placed next to its attribute."""
-    return 1 + _RECODING_BONUS * max(0.0, distance - 1)
-
-
-def _by_strength(distance: float) -> float:
-    """Weight proportional to the association of the table's attributes."""
-    return distance
 
 
 def candidate_orders(
@@ -48,11 +34,7 @@ def candidate_orders(
     starts = [max(others, key=lambda i: (cells[i], -i))] if others else []
     starts += sorted(others, key=lambda i: (-strength[i], i))[:_STARTS]
     placed = [] if target is None else [target]
-    orders = [
-        _grown([*placed, start], {pair: tie(distance) for pair, distance in distances.items()}, cells)
-        for start in dict.fromkeys(starts)
-        for tie in (_by_number, _by_strength)
-    ]
+    orders = [_grown([*placed, start], distances, cells) for start in dict.fromkeys(starts)]
     return list(dict.fromkeys(_guides_first(order, guides) for order in orders)) or [tuple(placed)]
 
 
@@ -67,15 +49,15 @@ def _guides_first(order: tuple[int, ...], guides: Mapping[int, int]) -> tuple[in
     return tuple(moved)
 
 
-def _grown(placed: list[int], ties: Mapping[Attributes, float], cells: np.ndarray) -> tuple[int, ...]:
-    """Order attributes greedily by association with those placed; ties go to the one with most cells."""
+def _grown(placed: list[int], distances: Mapping[Attributes, float], cells: np.ndarray) -> tuple[int, ...]:
+    """Order attributes greedily by their summed distances with those placed; equal sums go to the most cells."""
     order = list(placed)
     left = [i for i in range(len(cells)) if i not in order]
     while left:
         tied = dict.fromkeys(left, 0.0)
-        for (i, j), tie in ties.items():
+        for (i, j), distance in distances.items():
             if (i in tied) != (j in tied):
-                tied[i if i in tied else j] += tie
+                tied[i if i in tied else j] += distance
         order.append(max(left, key=lambda i: (tied[i], cells[i], -i)))
         left.remove(order[-1])
     return tuple(order)
