@@ -4,6 +4,7 @@ Twenty releases of the people of `make release`, by learners that are close to t
 are evaluated with classifiers of each kind in the same way as releases are. The first kind is the most expensive one:
 scikit-learn's classifiers, with 100 trees that learn from all records. Its conclusions are compared with those of every
 other kind, and with its own conclusions for other random numbers, which differ as much as more trees cannot avoid.
+`--kinds` measures some kinds alone, of which the first is the one to compare with.
 
 A verdict is whether a figure meets a limit; there is a limit at every .005. A rank is which of two releases has the
 larger figure, among all pairs of releases that differ by more than 1.96 standard errors. The interval is the one that
@@ -97,10 +98,12 @@ def of_ours(trees: int, share: float, seed: int) -> Factories:
 
 
 BEFORE: Final = "scikit-learn, 50 of half"
+USED: Final = f"ours, {TREES} of {SHARE:g}"
 KINDS: Final[dict[str, tuple[Callable[[int], Factories], int]]] = {
     "scikit-learn, 100 of all": (partial(of_scikit_learn, 100, None), 1),
-    "the same, other random numbers": (partial(of_scikit_learn, 100, None), 2),
+    "scikit-learn, 100 of all, other random numbers": (partial(of_scikit_learn, 100, None), 2),
     BEFORE: (partial(of_scikit_learn, 50, 0.5), 1),
+    f"{BEFORE}, other random numbers": (partial(of_scikit_learn, 50, 0.5), 2),
     **{
         f"ours, {trees} of {share:g}": (partial(of_ours, trees, share), 1)
         for trees, share in dict.fromkeys(((50, 0.5), (34, 0.5), (25, 0.5), (TREES, SHARE)))
@@ -175,7 +178,7 @@ def compared(first: Sequence[Figures], other: Sequence[Figures]) -> tuple[str, .
 
 def side_by_side(found: Mapping[str, Sequence[Figures]], names: Sequence[str]) -> str:
     """Return the figures of the releases by the first kind, by the one used before, and by the one that is used."""
-    kinds = [next(iter(found)), BEFORE, f"ours, {TREES} of {SHARE:g}"]
+    kinds = [kind for kind in dict.fromkeys((next(iter(found)), BEFORE, USED)) if kind in found]
     shown = ("distinguished", "accuracy_tree", "accuracy_forest", "accuracy_adaboost")
     rows = [
         [name, *(" / ".join(f"{found[kind][i][figure]:.4f}" for kind in kinds) for figure in shown)]
@@ -189,6 +192,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.evaluation", description=__doc__)
     parser.add_argument("--keys", type=int, default=4, help="releases of each of five learners")
     parser.add_argument("--cache", type=Path, default=ROOT / "var/cache", help="folder for the example's package")
+    parser.add_argument(
+        "--kinds",
+        nargs="+",
+        choices=KINDS,
+        default=list(KINDS),
+        help="kinds of classifiers; the first is compared with",
+    )
     asked = parser.parse_args()
     half = people(asked.cache)
     at_epsilon_1 = Budget(Fraction(1), Fraction(1, 10**9))
@@ -197,7 +207,7 @@ def main() -> None:
         released(half, at_epsilon_1.entry(kind, half.domain, half.public), number).records for kind, number in named
     ]
     found, seconds = {}, {}
-    for name, (make, seed) in KINDS.items():
+    for name, (make, seed) in ((kind, KINDS[kind]) for kind in asked.kinds):
         list(evaluated(half, make(seed), tables[:1]))  # compiles what is not compiled yet
         start = time.process_time()
         found[name] = list(evaluated(half, make(seed), tables))

@@ -6,7 +6,7 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.evaluation.classifiers import TREES, classifiers
+from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes
 from deniable.evaluation.utility import (
     ClassifierFactory,
@@ -130,7 +130,7 @@ def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout
     words = workspace.key().stream(
         step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
     )
-    factories = classifiers(words, TREES)
+    factories = classifiers(words)
     compared = _first(tables, min(map(len, tables.values())))
     shown, fewer = _first(compared, rows), holdout[:rows]
     figures, series = _marginals(compared, holdout, domain)
