@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.disclosure import Tables, nearer_to_training
-from deniable.evaluation.utility import compared_marginals, count_marginals, sample_rows
+from deniable.evaluation.utility import compared_marginals, count_marginals, predictions, sample_rows
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.tables import FamilyCounts, Tally
@@ -70,7 +71,7 @@ def compile_kernels(spec: ReleaseSpec) -> None:
             net = baseline.run(counts, graph, streams)
             net.sample(streams(mechanism="sample", parameters={}).take(ROWS * len(domain)))
         if spec.is_evaluated or spec.is_compared_publicly:
-            _evaluate([rows, Path(folder) / "released.parquet"], domain, streams)
+            _evaluate([rows, Path(folder) / "released.parquet"], spec, streams)
 
 
 def _rows(domain: Domain) -> Codes:
@@ -97,12 +98,15 @@ def _drawn(spec: ReleaseSpec, counter: _Counter, streams: Any) -> Codes:
     return sampler.open(model, prepared, streams)(0, ROWS)
 
 
-def _evaluate(tables: Sequence[Path], domain: Domain, streams: Any) -> None:
+def _evaluate(tables: Sequence[Path], spec: ReleaseSpec, streams: Any) -> None:
     """Count samples of two tables, and compare them."""
-    words = streams(mechanism="sample records", parameters={})
+    domain, words = spec.domain, streams(mechanism="sample records", parameters={})
     real, released = (sample_rows(read_codes(table, domain), words, ROWS // 4) for table in tables)
     for marginals in compared_marginals(domain.cardinalities).values():
         count_marginals([real], domain.cardinalities, marginals)
+    for name, classifier in classifiers(words).items():
+        if name in {*spec.evaluation.classifiers, "forest"}:
+            predictions(classifier, real, released, domain.index(domain.target or ""))
     nearer_to_training(Tables(released=released, training=real, holdout=real, cardinalities=domain.cardinalities))
 
 

@@ -1,7 +1,5 @@
 """Pictures of releases in tests about other subjects: by day, each is drawn once for the whole test run.
 
-Their random forests also have a quarter of the trees by day.
-
 A small release draws fourteen pictures, in two fifths of its time. Within `drawn_once`, the first release draws them,
 and all others show these; at night all draw.
 """
@@ -26,13 +24,10 @@ from reports.plots import products
 from schemas.references import Audience
 from stores.locks import locked
 from stores.tracking.step_run import StepRecord
-from tasks.evaluation import evaluate_risk, evaluate_utility
+from tasks.evaluation import evaluate_risk
 from tasks.publication import report as report_task
-from tests.extent import drawn, repeats
+from tests.extent import repeats
 from tests.made_once import FOLDER
-
-# Without pictures, its forests take a sixth of its time.
-evaluate_utility.TREES = drawn(evaluate_utility.TREES)
 
 _DRAWN_BY = {
     report: ("draw_budget_line", "draw_record_flow", "draw_graph", "comparison_pictures", "risk_pictures"),

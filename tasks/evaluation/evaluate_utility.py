@@ -5,9 +5,8 @@ from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
 
+from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes
 from deniable.evaluation.utility import (
     ClassifierFactory,
@@ -46,13 +45,6 @@ Tables = Mapping[str, Codes]
 """The tables compared with the holdout: `released`, `training` and possibly `baseline`."""
 Figures = dict[str, float]
 Series = dict[str, tuple[float, ...]]
-
-TREES, SHARE = 50, 0.5
-"""The number of trees of a random forest, and the share of the records from which each learns.
-
-The conclusions are those of 100 trees that learn from all records, in a third of the time: `python -m
-benchmarks.evaluation`.
-"""
 
 _FEWEST_PUBLIC = 20
 """The smallest number of rows of a public table that is split into halves for comparison."""
@@ -135,7 +127,10 @@ def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout
     """Measure all figures, comparing the tables with the holdout."""
     spec = workspace.spec
     domain, rows = spec.domain, spec.evaluation.train_rows
-    factories = _classifiers(workspace, released)
+    words = workspace.key().stream(
+        step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
+    )
+    factories = classifiers(words)
     compared = _first(tables, min(map(len, tables.values())))
     shown, fewer = _first(compared, rows), holdout[:rows]
     figures, series = _marginals(compared, holdout, domain)
@@ -153,49 +148,6 @@ def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout
     series |= _commutes({"released": compared["released"], "real": compared["training"]}, spec)
     series |= {error_of(name): (error,) for name, error in errors.items()}
     return EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
-
-
-class Forest:
-    """A random forest that learns in two threads and predicts in one.
-
-    Sums that threads add up in varying order differ in the last bit, and predictions may then differ at a tie. The same
-    release must have the same figures in every run.
-
-    Args:
-        seed: the seed of its random numbers.
-        trees: number of trees; TREES by default.
-        share: the share of the records from which each tree learns; None for a bootstrap sample of all.
-    """
-
-    def __init__(self, seed: int, trees: int | None = None, share: float | None = SHARE) -> None:
-        self.share = share
-        self.trees = RandomForestClassifier(trees or TREES, min_samples_leaf=5, n_jobs=2, random_state=seed)
-
-    def fit(self, codes: Codes, labels: NDArray[np.integer], /) -> None:
-        """Learn from codes of shape (rows, attributes) and labels of shape (rows,)."""
-        if self.share is not None:
-            # A number, because for a share of few records the library warns on the screen, and quotes how many there
-            # are.
-            self.trees.set_params(max_samples=max(int(self.share * len(codes)), 1))
-        self.trees.fit(codes, labels)
-        self.trees.set_params(n_jobs=1)
-
-    def predict(self, codes: Codes, /) -> NDArray[np.integer]:
-        """Return a label for each row."""
-        return np.asarray(self.trees.predict(codes))
-
-
-def _classifiers(workspace: Workspace, released: Reference) -> dict[str, ClassifierFactory]:
-    """Return factories of the classifiers that a spec may name, with seeds derived from the release key."""
-    words = workspace.key().stream(
-        step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
-    )
-    seed = int(words.take(1)[0])
-    return {
-        "tree": lambda: DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
-        "forest": lambda: Forest(seed),
-        "adaboost": lambda: AdaBoostClassifier(random_state=seed),
-    }
 
 
 def _first(tables: Tables, rows: int) -> dict[str, Codes]:

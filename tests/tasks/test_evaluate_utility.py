@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.evaluation import EvaluationFigures, figure_names
 from stores.tracking.client import client_of, tracking_uri
-from tasks.evaluation import evaluate_utility as steps
 from tasks.evaluation.evaluate_risk import evaluate_risk
-from tasks.evaluation.evaluate_utility import Forest, evaluate_utility
+from tasks.evaluation.evaluate_utility import evaluate_utility
 from tests.evaluated_release import EvaluatedRelease, independent, met, population
 from tests.isolation import own_state
 
@@ -112,25 +110,3 @@ def test_a_learner_without_structure_has_no_such_part(release: EvaluatedRelease,
     parts = {name: part for name, part in release.parts.items() if name != "structure"}
     released = release.released(population(2500, "best"))
     assert evaluate_utility(release.workspace, released, parts).figures["compared_records"] == 2500
-
-
-def test_a_forest_predicts_the_same_to_the_bit_however_its_threads_are_scheduled() -> None:
-    draw = np.random.default_rng(list(b"forest"))
-    codes, labels, others = draw.integers(0, 5, (2000, 6)), draw.integers(0, 3, 2000), draw.integers(0, 5, (10_000, 6))
-    forest = Forest(seed=3)
-    forest.fit(codes, labels)
-    alone = RandomForestClassifier(
-        steps.TREES, min_samples_leaf=5, max_samples=steps.SHARE, n_jobs=1, random_state=3
-    ).fit(codes, labels)
-    assert np.array_equal(forest.trees.predict_proba(others), alone.predict_proba(others))
-    assert np.array_equal(forest.predict(others), alone.predict(others))
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_forest_of_few_records_warns_of_nothing() -> None:
-    """What the library warns of quotes the number of records."""
-    draw = np.random.default_rng(list(b"few"))
-    for rows in (2, 5, 10):
-        forest = Forest(seed=3)
-        forest.fit(draw.integers(0, 5, (rows, 6)).astype(np.uint16), np.arange(rows) % 2)
-        assert forest.predict(draw.integers(0, 5, (7, 6)).astype(np.uint16)).shape == (7,)
