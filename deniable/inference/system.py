@@ -194,8 +194,8 @@ class MeasuredSystem:
         for table, back in chain.from_iterable(each.weights(own) for each, own in many):
             divided.setdefault(id(table), []).append((table, back))
         most: dict[int, float] = dict.fromkeys(divided, inf)
-        for source in self._sources:
-            shared = sum(set(part) <= set(source.observation.attributes) for part in rest)
+        for source, attributes in zip(self._sources, self._attributes_of_sources, strict=True):
+            shared = sum(map(attributes.issuperset, rest))
             most[id(source.table)] = max(shared, most.get(id(source.table), 0))
         order = sorted(range(len(self._sources)), key=lambda place: -most[id(self._sources[place].table)])
         for table, own in self._entries_of(order, self._tables.each_weights(rest, order)):
@@ -210,6 +210,19 @@ class MeasuredSystem:
             parts = [(self._sources[place], next(weights)) for place in places]
             if table is not None:
                 yield table, reduce(add, (self._of_entries(source, table, own) for source, own in parts))
+
+    @cached_property
+    def _attributes_of_sources(self) -> tuple[frozenset[int], ...]:
+        return tuple(frozenset(source.observation.attributes) for source in self._sources)
+
+    @cached_property
+    def _names_of_sources(self) -> tuple[tuple[str, ...], ...]:
+        """The names of each source's attributes."""
+        names = self.measured.domain.names
+        return tuple(
+            PUBLIC_TOTALS if source.table is None else tuple(names[i] for i in source.table.attributes)
+            for source in self._sources
+        )
 
     def variance_of_public_totals(self, functional: Functional) -> float:
         """The part of an estimate's variance due to public totals that include rows not measured."""
@@ -227,8 +240,7 @@ class MeasuredSystem:
         names = self.measured.domain.names
         parts: dict[tuple[str, ...], float] = {}
         rest, many = self._divided(functional)
-        for source, part in zip(self._sources, self._tables.variance_parts(rest), strict=True):
-            key = PUBLIC_TOTALS if source.table is None else tuple(names[i] for i in source.table.attributes)
+        for key, part in zip(self._names_of_sources, self._tables.variance_parts(rest), strict=True):
             parts[key] = parts.get(key, 0.0) + part
         for each, coefficients in many:
             for table, weights in each.weights(coefficients):

@@ -11,6 +11,8 @@ import sys
 from multiprocessing import forkserver, resource_tracker, util
 from typing import Final
 
+import pytest
+
 from stores.locks import locked
 from tests.made_once import FOLDER
 
@@ -23,7 +25,10 @@ _ITS_OWN = forkserver._forkserver  # type: ignore[attr-defined]
 
 def _ensure_running() -> None:
     """Replace multiprocessing's method, which starts a fork server for each process."""
-    resource_tracker.ensure_running()
+    with pytest.MonkeyPatch.context() as patch:
+        # Processes that tests kill leave semaphores, of which the tracker would tell after the counts of the tests.
+        patch.setenv("PYTHONWARNINGS", "ignore:resource_tracker")
+        resource_tracker.ensure_running()
     if _ITS_OWN._forkserver_alive_fd is not None:
         return
     with locked(FOLDER / "forking.lock", wait=True):
