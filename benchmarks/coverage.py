@@ -38,9 +38,8 @@ EXACT: Final = {
     "noise hides is covered with probability 95 to 97.5 %. The expected coverage of each cell follows from this",
     "shares, ratios and means": "Fieller's interval has the level if numerator and denominator are normal, as they are "
     "under the noise alone; errors of sampling are normal to first order",
-    "differences, and slopes of the rows": "they are normal to first order. Slopes of the population are not judged: "
-    "in these releases the interval assumed homoscedastic sampling errors, which those of a share are not. Since then "
-    "it assumes them only if outcome and regressors were not counted together",
+    "differences and slopes": "they are normal to first order, and the errors of slopes allow any variance (HC1) where "
+    "outcome and regressors were counted together",
     "certificates": "the noise is one draw of a known law, whose tail is known",
 }
 """Intervals that must cover neither less nor more often than expected, and the reason."""
@@ -186,8 +185,6 @@ def _of_statistic(name: str, own: Sequence[Mapping[str, Any]]) -> Iterator[tuple
         is_conservative = grade != "measured" or own[0]["kind"] == "median"
         more = "" if grade == "measured" else f" ({grade} in {len(covers)} releases)"
         for place, column in enumerate(("finite", "population")):
-            if own[0]["kind"] == "slope" and column == "population":
-                continue
             held = [each[place] for each in covers]
             yield f"{name}, {column}{more}", _holds(held, LEVEL, is_conservative=is_conservative)
 
