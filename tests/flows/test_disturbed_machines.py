@@ -1,12 +1,13 @@
 """A release survives the machines around it: database connections that are cut, and workers that are killed."""
 
+import os
+import signal
 import sys
 import threading
 import time
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 from prefect.task_runners import ProcessPoolTaskRunner
@@ -14,12 +15,12 @@ from prefect.task_runners import ProcessPoolTaskRunner
 from flows.release import release
 from flows.released import Released
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger
-from tests.flows.command import holding
 from tests.postgres import fresh_database
 from tests.small_release import write_small_release
-from tests.warm.pools import pools_of_prefect
 
 pytestmark = pytest.mark.usefixtures("prefect")
+
+GATES = Path(__file__).with_name("gates")
 
 
 def table(made: Released) -> bytes:
@@ -69,39 +70,37 @@ def test_a_release_is_charged_in_postgresql_though_its_connections_are_cut(
     assert made.workspace.release_id in ledger.published()
 
 
-def kill_within_a_block(state: Path, killed: list[str]) -> None:
-    """Kill a process of the pool that has begun to write a block of candidates, and note the file of the block."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for begun in (state / "vault").glob("*/.candidates-*"):
-            for pid in holding(begun):
-                process = psutil.Process(pid)
-                process.suspend()
-                while process.status() != psutil.STATUS_STOPPED:
-                    time.sleep(0.001)
-                if begun.exists():
-                    process.kill()
-                    killed.append(begun.name[1:].rpartition(".")[0])
-                    return
-                process.resume()
-        time.sleep(0.002)
+def kill_at(gate: Path) -> None:
+    """Wait for a process that reaches a gate (tests/flows/gates), and kill it."""
+    reached, deadline = gate.with_name(f"{gate.name}.reached"), time.monotonic() + 60
+    while not (reached.exists() and (pid := reached.read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(int(pid), signal.SIGKILL)
 
 
 @pytest.mark.skipif(
     sys.version_info < (3, 11, 5),
     reason="a pool of processes of this Python may wait for a worker that was killed (CPython issue 94777)",
 )
-def test_a_release_whose_worker_is_killed_is_finished_by_the_next_run_to_the_bit(tmp_path: Path) -> None:
+def test_a_release_whose_worker_is_killed_is_finished_by_the_next_run_to_the_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is killed in the middle of a block: its file is written, and not yet in place."""
     spec, state = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128), tmp_path / "state"
-    killed: list[str] = []
-    killing = threading.Thread(target=kill_within_a_block, args=(state, killed))
+    block = "candidates-000004.parquet"
+    (gate := tmp_path / "gates" / block).parent.mkdir()
+    gate.touch()
+    killing = threading.Thread(target=kill_at, args=(gate,))
     killing.start()
     pool: ProcessPoolTaskRunner = ProcessPoolTaskRunner(max_workers=2)  # type: ignore[type-arg]
-    with pools_of_prefect(), pytest.raises(BrokenExecutor):
-        release.with_options(task_runner=pool)(spec, state)
+    with monkeypatch.context() as gated:
+        gated.setenv("DENIABLE_TEST_GATES", str(gate.parent))
+        gated.setenv("PYTHONPATH", str(GATES), prepend=os.pathsep)
+        with pytest.raises(BrokenExecutor):
+            release.with_options(task_runner=pool)(spec, state)
     killing.join()
     (vault,) = (state / "vault").iterdir()
-    (block,) = killed
     assert not (vault / block).exists()
     assert list(vault.glob(f".{block}.*"))
     assert not (state / "releases").exists()
