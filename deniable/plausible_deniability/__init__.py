@@ -2,6 +2,7 @@
 
 privacy_tests: the tests and their parameters. plausible_seeds, seed_prefixes: the exact number of seeds that could
 have produced a record. mechanism_one: many candidates, each from its own seed; mechanism_one_kernels is its compiled
-code. resampling: a seed's first attributes are copied, the rest are drawn. seed_accounting: the cost of all
-candidates. sampled_tests: their cost if plausible seeds are counted in a random sample of the rows.
+code, which decides their privacy tests. resampling: a seed's first attributes are copied, the rest are drawn.
+seed_accounting: the cost of all candidates. sampled_tests: their cost if plausible seeds are counted in a random sample
+of the rows.
 """

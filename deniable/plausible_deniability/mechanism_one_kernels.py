@@ -176,7 +176,10 @@ def _compare(values, before, agrees, shared):
 
 @inner_kernel
 def _keep(block, attempt, live, positions, released, passed):
-    """Append passing candidates to the released records, columns as in the domain; return their new number."""
+    """Append candidates that pass the privacy test to the released records, and return the new number of these.
+
+    Columns are as in the domain. The test is that of `privacy_tests`.
+    """
     plausible, noise, records = block.plausible, block.noise, block.records
     for i in range(live):
         if plausible[i] >= attempt.k + noise[i]:
