@@ -4,6 +4,7 @@ Their cuts are those of scikit-learn's classifiers of the same names, which take
 import takes a second.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from math import isqrt
 
@@ -25,7 +26,7 @@ The conclusions are those of 100 trees of scikit-learn that learn from all recor
 
 
 @dataclass
-class _Taught:
+class _Taught(ABC):
     """A classifier that learns when it predicts, because no tree is kept."""
 
     cells: Cells = field(init=False, repr=False)
@@ -48,8 +49,9 @@ class _Taught:
         self._vote(_columns(codes), votes)
         return np.asarray(self.names[votes.argmax(axis=1)])
 
+    @abstractmethod
     def _vote(self, columns: NDArray[np.uint32], votes: NDArray[np.float64]) -> None:
-        raise NotImplementedError
+        """Add votes, shape (rows, labels), for the rows of columns of shape (attributes, rows)."""
 
 
 @dataclass

@@ -318,8 +318,8 @@ def vote(cells, testing, seeds, number, tried, least, votes):  # pragma: no cove
                 height = _wait(waiting, height, middle, end, parted, last)
 
 
-@inner_kernel
-def _purest_stump(cells, of_cell, of_label, left, whole):  # pragma: no cover
+@kernel
+def purest_stump(cells, of_cell, of_label, left, whole):  # pragma: no cover
     """Find the purest cut of all rows by the weights of cells, as `_purest_cut` does by counts."""
     best, attribute, cut, between = -1.0, -1, np.int64(0), np.int64(0)
     squares = 0.0
@@ -331,7 +331,8 @@ def _purest_stump(cells, of_cell, of_label, left, whole):  # pragma: no cover
         squares_left, squares_right, weight = 0.0, squares, 0.0
         for cell in range(cells.start[j], cells.start[j + 1]):
             value, label = cells.value[cell], cells.label[cell]
-            if cell > cells.start[j] and value != cells.value[cell - 1]:
+            # A part whose weight is lost in rounding is none.
+            if cell > cells.start[j] and value != cells.value[cell - 1] and 0 < weight < whole:
                 purity = squares_left / weight + squares_right / (whole - weight)
                 if purity > best:
                     best, attribute, cut, between = purity, j, np.int64(cell), value + cells.value[cell - 1]
@@ -394,7 +395,7 @@ def boost(of_row, cells, labels, testing, rounds, votes):  # pragma: no cover
         weights[r] = 1 / rows
     for _ in range(rounds):
         whole = _weigh(of_row, labels, weights, of_cell, of_label)
-        attribute, cut, between = _purest_stump(cells, of_cell, of_label, left, whole)
+        attribute, cut, between = purest_stump(cells, of_cell, of_label, left, whole)
         # Without a cut, all cells are in the right part.
         j = max(attribute, 0)
         bound = between // 2 + 1 if attribute >= 0 else 0

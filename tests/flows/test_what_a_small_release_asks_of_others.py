@@ -25,7 +25,7 @@ from flows.release import release
 from stores.tables.tables import read_codes, write_codes
 from tests.small_release import write_small_release
 
-REQUESTS, STATEMENTS = 50, 1900
+REQUESTS, STATEMENTS = 50, 810
 SEEDLESS = {"guarantee": "seedless", "records": 500, "chunk_candidates": 200}
 
 

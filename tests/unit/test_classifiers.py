@@ -9,6 +9,7 @@ from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from deniable.evaluation.classifiers import SHARE, TREES, AdaBoost, Trees, classifiers
+from deniable.evaluation.tree_kernels import Cells, purest_stump
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import ReleaseKey, Words, WordStream
 
@@ -132,6 +133,16 @@ def test_without_a_cut_the_commonest_label_is_predicted() -> None:
     for classifier in (Trees(seeds("tree", 1), least=1, tries_all=True), AdaBoost()):
         classifier.fit(codes, wanted)
         assert classifier.predict(table("others", 4)[:, :3]).tolist() == [6] * 4
+
+
+@pytest.mark.parametrize(("weights", "attribute"), [((1.0, 1e-30), -1), ((0.0, 1.0), -1), ((0.25, 0.75), 0)])
+def test_a_part_whose_weight_is_lost_in_rounding_is_not_cut_off(weights: tuple[float, float], attribute: int) -> None:
+    """AdaBoost makes records that are always right ever lighter; a division by 0 would end a release that was paid."""
+    values = np.arange(2)
+    cells = Cells(values[None].astype(np.uint32), np.array([0, 2]), values, values)
+    of_cell = np.array(weights)
+    found = purest_stump(cells, of_cell, of_cell.copy(), np.zeros(2), sum(weights))
+    assert found[0] == attribute
 
 
 def test_other_words_make_another_forest() -> None:
