@@ -19,7 +19,7 @@ from tests import (
     seconds,
 )
 from tests.chance import RepeatedChance
-from tests.extent import drawn, is_night, repeats
+from tests.extent import drawn, left_out, repeats
 from tests.workers import fork_workers
 
 # No test has a time limit: machines are slow at times, and the first example compiles code.
@@ -43,11 +43,10 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[XSpec]) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the longest scenarios to the night, and begin with the longest files, so that all processes end at once."""
-    if not is_night():
-        left = [item for item in items if item.get_closest_marker("nightly")]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
+    """Leave out tests that are too long, and begin with the longest files, so that all processes end at once."""
+    left = {item for item in items if any(map(item.get_closest_marker, left_out()))}
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
     taken = seconds.of_files()
     items.sort(key=lambda item: -taken.get(item.nodeid.partition("::")[0], 0))
 

@@ -39,6 +39,11 @@ def is_night() -> bool:
     return _TESTS == "nightly"
 
 
+def left_out() -> tuple[str, ...]:
+    """Return the markers of tests that are not run."""
+    return {"nightly": (), "merge": ("nightly",), "quick": ("nightly", "slow")}[_TESTS]
+
+
 def repeats() -> bool:
     """Whether secrets and examples are the same in every run."""
     return not is_night()

@@ -66,6 +66,7 @@ def test_containers_have_the_databases_of_the_stack() -> None:
     assert sorted(made) == sorted(DATABASES)
 
 
+@pytest.mark.slow
 def test_what_works_with_the_ledger_in_containers_may_not_alter_it() -> None:
     """The file that makes the roles is run, and the ledger prepared as the container does it."""
     passwords = {f"DENIABLE_{name}_PASSWORD": PASSWORD for name in ("LEDGER", "LEDGER_OWNER", "SERVERS")}

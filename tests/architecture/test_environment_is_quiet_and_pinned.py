@@ -48,6 +48,7 @@ print(json.dumps({"words": words, "quiet": quiet, "client": client, "loud": said
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["empty", "one that asks for telemetry"])
 def test_mlflow_and_prefect_say_of_themselves_that_they_tell_nobody(shell: str, tmp_path: Path) -> None:
     # Of the tests' own environment nothing is passed on: under tests and in CI MLflow is quiet in any case.
@@ -147,6 +148,7 @@ def test_what_the_project_asks_for_is_pinned_for_every_python(python: str) -> No
     assert unmet(others, versions) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", supported())
 def test_what_the_pinned_packages_ask_for_is_pinned_for_every_python(python: str) -> None:
     """By the metadata of the versions that are installed here; of the others there is none to read."""

@@ -53,6 +53,7 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
+@pytest.mark.slow
 def test_no_inner_kernel_is_called_by_python() -> None:
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
     of_modules = {module_of(path): inner_kernels(tree) for path, tree in trees.items()}

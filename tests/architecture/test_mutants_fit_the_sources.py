@@ -37,6 +37,7 @@ def faults_of(mutant: Mutant) -> list[str]:
     return [*missing, *filter(None, [mutant.fault()])]
 
 
+@pytest.mark.slow
 def test_every_mutant_fits_its_source_once_and_names_a_test_that_exists() -> None:
     assert [fault for mutant in MUTANTS for fault in faults_of(mutant)] == []
     assert [fault for each in EQUIVALENT for fault in [each.fault()] if fault] == []
@@ -50,6 +51,7 @@ def test_there_are_many_and_no_two_are_the_same() -> None:
     assert [wanted for wanted in MUST_BE_THERE if not any(one.startswith(wanted) for one in said)] == []
 
 
+@pytest.mark.slow
 def test_every_mutated_source_can_still_be_read() -> None:
     """A mutant that is no Python would be killed by any test."""
     for mutant in MUTANTS:

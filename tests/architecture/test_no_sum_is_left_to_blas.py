@@ -35,6 +35,7 @@ def _is_product(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and any(word.arg == "optimize" for word in node.keywords)
 
 
+@pytest.mark.slow
 def test_no_sum_of_floats_is_left_to_blas() -> None:
     found = {
         (str(path.relative_to(ROOT)), product)

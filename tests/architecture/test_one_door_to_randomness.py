@@ -52,6 +52,7 @@ def doors(source: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_module_but_keys_and_noise_draws_by_chance() -> None:
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
     assert {f"{folder}/__init__.py" for folder in FOLDERS} <= {str(path.relative_to(ROOT)) for path in paths}

@@ -26,6 +26,7 @@ def tracked_files() -> list[Path]:
     return [ROOT / name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()]
 
 
+@pytest.mark.slow
 def test_only_deniable_goes_into_the_wheel(tmp_path: Path) -> None:
     command = [
         sys.executable,

@@ -43,6 +43,7 @@ def rows_of(spec: Path, place: str | Path, cache: Path) -> list[list[Any]]:
         return read(source)
 
 
+@pytest.mark.slow
 def test_a_folder_and_a_prefix_are_read_in_the_order_of_their_paths_whatever_wrote_them(
     tmp_path: Path, store: ObjectStore
 ) -> None:
@@ -146,6 +147,7 @@ def test_records_do_not_come_over_a_network_in_the_open(monkeypatch: pytest.Monk
         parts_in_store("s3://people/all")
 
 
+@pytest.mark.slow
 def test_a_store_that_goes_away_in_the_middle_is_one_sentence(tmp_path: Path) -> None:
     with object_store() as store:
         spec = write_small_release(tmp_path / "spec", people=[], chunk_rows=10)

@@ -199,6 +199,7 @@ STRICT = extend(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("record", [PUBLIC, INTERNAL], ids=["public", "internal"])
 def test_the_package_alone_judges_every_altered_record_as_jsonschema_does(record: dict[str, Any]) -> None:
     ours, theirs = published_schema(2), STRICT(record_schema())

@@ -106,6 +106,7 @@ def test_the_specs_that_ship_are_right(path: Path) -> None:
     assert load_spec(path).domain.target is not None
 
 
+@pytest.mark.slow
 def test_neither_pandas_nor_pandera_is_imported_before_a_spec_names_a_dataset(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from schemas.spec.release_spec import load_spec\n"

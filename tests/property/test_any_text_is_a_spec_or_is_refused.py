@@ -81,6 +81,7 @@ def test_a_spec_with_some_text_in_its_middle_is_taken_or_refused(folder: Path, p
     taken(folder, whole[:place] + text + whole[place:])
 
 
+@pytest.mark.slow
 @settings(max_examples=drawn(200))
 @given(st.sampled_from(PLACES), VALUES, st.sampled_from([{}, QUICK]))
 @example(("budget",), {"\x1b": None}, {})

@@ -19,6 +19,8 @@ from tests.extent import drawn, is_night
 from tests.nasty_tables import MISSING, SHAPES, NastyTable, nasty_tables
 from tests.whole_release import Drawn, drawn_by
 
+pytestmark = pytest.mark.slow
+
 KEY = bytes(range(32))
 SEED = int.from_bytes(np.random.default_rng().bytes(4)) if is_night() else 20260
 TABLES = list(nasty_tables(drawn(4 * len(SHAPES), len(SHAPES)), SEED))

@@ -62,6 +62,7 @@ def densities(net: ConstrainedNet, records: Codes) -> NDArray[np.float64]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_density_is_one_over_records_that_keep_the_rules_and_zero_elsewhere(name: str) -> None:
     net = random_constrained_net(name)
@@ -72,6 +73,7 @@ def test_the_density_is_one_over_records_that_keep_the_rules_and_zero_elsewhere(
     assert density.sum() == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES[: drawn(60)])
 def test_each_value_is_selected_by_exactly_the_share_of_words_that_its_density_states(name: str) -> None:
     net = random_constrained_net(name)
@@ -101,6 +103,7 @@ def test_each_value_is_selected_by_exactly_the_share_of_words_that_its_density_s
                 assert (values == np.searchsorted(np.cumsum(shares), words, side="right")).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES[: drawn(40)])
 def test_no_record_that_is_drawn_breaks_a_rule_and_drawing_evenly_has_the_same_law(name: str) -> None:
     net = random_constrained_net(name)

@@ -54,6 +54,7 @@ def frequencies(net: LoglinearNet, name: str) -> NDArray[np.float64]:
     return np.bincount(cells, minlength=int(np.prod(net.domain.cardinalities))) / len(cells)
 
 
+@pytest.mark.slow
 def test_each_record_of_a_batch_has_the_law_of_the_network() -> None:
     net = random_net("even", 3, largest=4, spread=5_000)
     share, count = frequencies(net, "law"), 12_000
@@ -63,6 +64,7 @@ def test_each_record_of_a_batch_has_the_law_of_the_network() -> None:
         assert (np.abs(found - count * share) < 7 * np.sqrt(count * share * 1.02 + 1)).all()
 
 
+@pytest.mark.slow
 def test_a_guide_that_no_stratum_is_made_of_is_followed_by_each_record() -> None:
     net = guided(kinds=5, recoded=np.asarray([3, 1, 0, 2, 1], np.uint16), buckets=np.asarray([0, 1, 1, 0], np.uint16))
     share = np.zeros((5, 4))

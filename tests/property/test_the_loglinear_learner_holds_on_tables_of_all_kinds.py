@@ -18,6 +18,8 @@ from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.privacy.composition import epsilon_to_zcdp
 from tests.extent import is_night, spread
 
+pytestmark = pytest.mark.slow
+
 Columns = list[NDArray[Any]]
 Draw = np.random.Generator
 DELTA = Fraction(1, 10**9)

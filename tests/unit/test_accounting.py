@@ -215,6 +215,7 @@ def test_a_budget_is_the_decimal_that_was_written() -> None:
     assert calibrate_discrete_laplace(outputs=10, epsilon=Fraction(1), delta=0) == Fraction(1, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outputs", "epsilon", "delta"),
     [(11, 1.0, 1e-6), (187, 1.0, 1e-6), (187, 0.5, 1e-9), (1, 1.0, 1e-6), (55, 10.0, 1e-9)],
@@ -232,6 +233,7 @@ def test_calibrated_noise_uses_the_budget_up_and_no_more(outputs: int, epsilon: 
     assert gaussian(variance) <= epsilon < gaussian(variance * Fraction(995, 1000))
 
 
+@pytest.mark.slow
 def test_calibrated_noise_is_a_short_decimal() -> None:
     for found in (
         calibrate_discrete_laplace(outputs=187, epsilon=1, delta=1e-6),

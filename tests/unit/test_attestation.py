@@ -63,6 +63,7 @@ def test_an_envelope_is_written_in_one_way_and_comes_back_as_it_was() -> None:
     verify(envelope, KNOWN)
 
 
+@pytest.mark.slow
 def test_nothing_that_is_done_to_one_byte_of_an_envelope_goes_unnoticed() -> None:
     text = sign(PAYLOAD, ADA).to_text().encode()
     verify(Envelope.from_text(text), KNOWN)

@@ -245,6 +245,7 @@ def test_a_spec_without_it_is_written_as_before() -> None:
     assert entry_of().model_dump(mode="json", fallback=str)["certificate"] == {"share": "1/100"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [certificates.LARGEST, 1])
 def test_a_step_makes_what_is_verified(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its cost was reserved before anybody knew which pairs remain: it must not fail where all are too large."""

@@ -70,6 +70,7 @@ def truth_of(condition: str) -> int:
     return int({"sex=f": own[:, 0], "sex=m": own[:, 1], "age<=1": own[0], "age>=2": own[1]}[other].sum())
 
 
+@pytest.mark.slow
 def test_certified_intervals_cover_all_counts_at_once_more_often_than_they_say() -> None:
     covered = []
     for seed in range(40):

@@ -65,6 +65,7 @@ def test_a_value_between_two_that_were_learnt_goes_to_the_nearer() -> None:
     assert own.predict(others).tolist() == theirs.predict(others).tolist() == [0] * 7 + [1] * 3 + [2] * 6
 
 
+@pytest.mark.slow
 def test_a_forest_is_as_accurate_as_scikit_learns() -> None:
     """As many distinct records teach each tree, with and without replacement; forests of 100 trees differ by .005."""
     codes, others = table("real", 5000), table("others", 20_000)

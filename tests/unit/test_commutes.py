@@ -69,6 +69,7 @@ def test_the_example_is_a_spec_that_charges_one_destination(example: Path) -> No
     assert len((example.parent / "commuters.csv").read_text(encoding="utf-8").splitlines()) == 1 + sum(totals.values())
 
 
+@pytest.mark.slow
 def test_the_workers_of_a_real_state_are_a_spec_too(tmp_path: Path, shared: Path) -> None:
     script = shutil.copy(ROOT / "examples" / "commuters" / "make_commuters.py", tmp_path)
     subprocess.run([sys.executable, script], check=True, env={"DENIABLE_LODES": str(shared / "data/lodes_ri_2019")})

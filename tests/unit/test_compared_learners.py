@@ -40,6 +40,8 @@ from benchmarks.utility import Half, distances
 from deniable.foundation.domain import Attribute, Domain
 from deniable.learners.registry import LEARNERS
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain(
     (
         Attribute("age", tuple(range(12)), "numeric", tuple(range(12))),

@@ -15,6 +15,8 @@ from reports.figures.confidentiality_map import DISTANCES, ConfidentialityMap, M
 from reports.pages.confidentiality_map import render_map
 from schemas.spec.release_spec import load_spec
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain(
     tuple(
         Attribute(name, tuple(range(size)), kind, tuple(range(size)))

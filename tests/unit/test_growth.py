@@ -7,6 +7,8 @@ import pytest
 from benchmarks import growth
 from benchmarks.growth import AXES, GROWTHS, KEPT, REASONS, SIZES, WORK, beyond, powers, tables, without_reason
 
+pytestmark = pytest.mark.slow
+
 
 def figures(**cpu: float) -> dict[str, dict[str, float]]:
     return {size.removeprefix("n"): {"cpu": one, "clock": 2 * one, "mib": 300.0} for size, one in cpu.items()}

@@ -137,6 +137,7 @@ def test_names_of_files_that_were_made_to_mislead_are_shown_as_they_are(
     assert len(Check("it", ("x" * 10_000,)).line) < 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [fifo, device, sparse, Path.mkdir])
 @pytest.mark.parametrize("command", ["--keys", "--ledger", "verify-ledger"])
 def test_what_is_named_beside_a_release_must_be_a_regular_file(

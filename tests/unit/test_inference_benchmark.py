@@ -30,6 +30,8 @@ from deniable.measurements import certificate
 from schemas.spec.release_spec import load_spec
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:

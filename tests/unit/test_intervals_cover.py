@@ -26,6 +26,8 @@ from deniable.measurements.noisy_tables import Law
 from tests.extent import drawn
 from tests.inferred import EVERYTHING, measured, people
 
+pytestmark = pytest.mark.slow
+
 REPLICATES = drawn(400)
 ROWS, PEOPLE = 3000, 200_000
 NO_TRIPLE = EVERYTHING

@@ -149,6 +149,7 @@ def test_a_law_on_the_grid_dominates_the_one_it_is_made_of_and_is_exact_at_its_p
     assert (curve(pair, between) > np.array(exact_between) + 1e-8).any(), "it is not exact between"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-2, 1e-4, 1e-6])
 def test_different_outputs_together_are_bounded_as_by_enumeration(delta: float) -> None:
     z = np.arange(-120, 121)

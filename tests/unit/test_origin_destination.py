@@ -346,6 +346,7 @@ def test_pairs_that_stay_surely_are_drawn_from() -> None:
     assert plan.events == plan_of(dict(entry(**_SAMPLED)), DOMAIN).events
 
 
+@pytest.mark.slow
 def test_a_probability_whose_terms_underflow_is_not_passed_over() -> None:
     # The first term is below 1e-308, and all others relative to it are beyond 1e308.
     assert bounds._tail(100_000, 100_000, 50_000, 10.0, 90.0, expm1(0.1)) == 1

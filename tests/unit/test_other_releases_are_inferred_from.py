@@ -42,6 +42,7 @@ def polya(draw: np.random.Generator, inner: float, outer: float, trials: int, ur
     return sum(int(draw.binomial(trials, draw.beta(inner, outer))) for _ in range(urns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("urns", "trials"), [(1, 60), (3, 20)])
 def test_an_interval_of_draws_covers_what_it_is_of(urns: int, trials: int) -> None:
     draw = np.random.default_rng(list(b"draws of urns"))

@@ -139,6 +139,7 @@ def test_without_its_library_parquet_is_not_read(monkeypatch: pytest.MonkeyPatch
     assert parquet_reader() is None
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_table(tmp_path: Path) -> None:
     narrow = Domain(DOMAIN.attributes[:1])
     peaks = []

@@ -282,6 +282,7 @@ def is_about_the_median(values: list[float], median: float) -> bool:
     return abs(below - 0.5) <= 3 / sqrt(len(values)) + 0.5 / len(values)
 
 
+@pytest.mark.slow
 def test_coverage_of_sets(known: Vectors) -> None:
     surveys, posteriors = drawn(1200), drawn(200)
     for name, right in known["charest_coverage_95"].items():
@@ -302,6 +303,7 @@ def test_coverage_of_sets(known: Vectors) -> None:
         assert is_about_the_median(halves, right["bayes_halfwidth_median"] + 0.001), name
 
 
+@pytest.mark.slow
 def test_the_published_convention_of_intervals(known: Vectors) -> None:
     """Where T_M is negative the normal quantile, and elsewhere at least one degree of freedom."""
     surveys = drawn(1200)

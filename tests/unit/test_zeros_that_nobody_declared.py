@@ -133,6 +133,7 @@ def broken(seed: int) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 def test_skip_patterns_of_a_wide_table_hold_in_nearly_all_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Version 4 breaks them several times as often; its draw is what is left if zeros are not looked for.
 
