@@ -199,11 +199,14 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
 
 def _release(path: Path, state: Path, *, anew: bool) -> None:
     """Refuse a wrong spec at once, then run the release."""
-    from rich.console import Console  # noqa: PLC0415 - here and below: only what the command needs
+    from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - here and below: only what the command needs
+
+    # The server takes longest to start, so it starts first; if the spec is refused, it ends with this process.
+    server = own_prefect(state) if path.is_file() else None
+    spec = _checked(path)
+    from rich.console import Console  # noqa: PLC0415
     from rich.markup import escape  # noqa: PLC0415
 
-    spec = _checked(path)
-    from infra.servers.local_servers import own_prefect  # noqa: PLC0415
     from stores.releases.resumable_releases import other_unfinished_releases, what_comes_next  # noqa: PLC0415
 
     _tell(what_comes_next(state, spec, anew=anew))
@@ -213,8 +216,6 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
             "one in what is drawn."
         )
     with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
-        # The server starts while the rest is imported.
-        server = own_prefect(state)
         from flows.cli.release import run_release  # noqa: PLC0415 - imports Prefect and MLflow
 
         if server is not None:

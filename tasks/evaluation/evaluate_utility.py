@@ -1,6 +1,8 @@
 """Measure the utility of a release on the holdout, with real records and a product of marginals for comparison."""
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from math import ceil, sqrt
 
 import numpy as np
@@ -133,14 +135,24 @@ def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout
     factories = classifiers(words)
     compared = _first(tables, min(map(len, tables.values())))
     shown, fewer = _first(compared, rows), holdout[:rows]
-    figures, series = _marginals(compared, holdout, domain)
-    figures |= {
-        f"distinguished{_about(name)}": distinguishing_game(factories["forest"], fewer, table)
-        for name, table in shown.items()
-        if min(len(fewer), len(table)) >= FEWEST_TOLD
-    }
     chosen: dict[str, ClassifierFactory] = {name: factories[name] for name in spec.evaluation.classifiers}
-    learnt, errors = _learning(shown, fewer, domain.index(domain.target or ""), chosen)
+    # Trees grow, and marginals are counted, without the interpreter's lock.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        games = {
+            name: threads.submit(distinguishing_game, factories["forest"], fewer, table)
+            for name, table in shown.items()
+            if min(len(fewer), len(table)) >= FEWEST_TOLD
+        }
+        target = domain.index(domain.target or "")
+        predicted = {
+            classifier: {
+                name: threads.submit(predictions, factory, table, fewer, target) for name, table in shown.items()
+            }
+            for classifier, factory in chosen.items()
+        }
+        figures, series = _marginals(compared, holdout, domain)
+    figures |= {f"distinguished{_about(name)}": game.result() for name, game in games.items()}
+    learnt, errors = _learning(predicted, fewer[:, target])
     figures |= learnt
     told = 2 * (min(len(fewer), *map(len, shown.values())) // 2)
     errors |= {name: _share_error(value, told) for name, value in figures.items() if name.startswith("distinguished")}
@@ -229,18 +241,21 @@ def _share_error(share: float, cases: int) -> float:
 
 
 def _learning(
-    tables: Tables, holdout: Codes, target: int, factories: Mapping[str, ClassifierFactory]
+    labels_by: Mapping[str, Mapping[str, Future[NDArray[np.integer]]]], truth: NDArray[np.integer]
 ) -> tuple[Figures, Figures]:
     """Measure the holdout accuracy of classifiers trained on each table, and agreement with those of real records.
+
+    Args:
+        labels_by: what each classifier predicts after learning from each table.
+        truth: what it should have predicted.
 
     Returns:
         The figures, and their standard errors over redrawn holdouts, given the classifiers.
     """
-    truth = holdout[:, target]
     figures: Figures = {"accuracy_majority": float(np.bincount(truth).max() / len(truth))}
     lost: Figures = {}
-    for classifier, factory in factories.items():
-        predicted = {name: predictions(factory, table, holdout, target) for name, table in tables.items()}
+    for classifier, by_table in labels_by.items():
+        predicted = {name: labels.result() for name, labels in by_table.items()}
         accuracies = {name: accuracy(labels, truth) for name, labels in predicted.items()}
         figures |= {f"accuracy_{classifier}{_about(name)}": value for name, value in accuracies.items()}
         figures |= {
