@@ -199,11 +199,11 @@ def _kept(asked: argparse.Namespace, state: Path) -> str:
 
 def _release(path: Path, state: Path, *, anew: bool) -> None:
     """Refuse a wrong spec at once, then run the release."""
+    spec = _checked(path)
     from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - here and below: only what the command needs
 
-    # The server takes longest to start, so it starts first; if the spec is refused, it ends with this process.
-    server = own_prefect(state) if path.is_file() else None
-    spec = _checked(path)
+    # The server starts while the rest is imported.
+    server = own_prefect(state)
     from rich.console import Console  # noqa: PLC0415
     from rich.markup import escape  # noqa: PLC0415
 
@@ -216,11 +216,13 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
             "one in what is drawn."
         )
     with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
-        from flows.cli.release import run_release  # noqa: PLC0415 - imports Prefect and MLflow
+        from flows.cli.release import run_release  # noqa: PLC0415 - imports Prefect and MLflow, as the next one does
+        from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415
 
         if server is not None:
             server.wait_until_up()
-    run_release(path, spec, state, anew=anew)
+    with heartbeats_for(server):
+        run_release(path, spec, state, anew=anew)
 
 
 def _tell(sentence: str) -> None:

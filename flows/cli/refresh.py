@@ -61,13 +61,14 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
         # The server starts while the rest is imported.
         server = own_prefect(state)
         from flows.cli.release import print_summary, watched  # noqa: PLC0415
+        from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415
         from flows.refresh import refresh  # noqa: PLC0415 - imports Prefect and MLflow, as the next one does
         from flows.release import told_later  # noqa: PLC0415
 
         if server is not None:
             server.wait_until_up()
     try:
-        with watched(spec, state) as runner:
+        with heartbeats_for(server), watched(spec, state) as runner:
             # A release counts as reported only once it has been printed.
             done = refresh.with_options(task_runner=runner, on_completion=[told_later])(asked.spec, state, asked.source)
     except DeniableError as error:

@@ -77,7 +77,8 @@ def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
     with Console(stderr=True).status(f"{record.release.id}: starting Prefect and MLflow ..."):
         # The server starts while the rest is imported.
         server = own_prefect(state)
-        from flows.progress import Screen  # noqa: PLC0415 - imports Prefect and MLflow, as the next two do
+        from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415 - imports Prefect and MLflow, as the next
+        from flows.progress import Screen  # noqa: PLC0415
         from flows.replay import ReplayDiffers, replay  # noqa: PLC0415
         from tasks.running.progress import watching  # noqa: PLC0415
 
@@ -85,7 +86,7 @@ def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
             server.wait_until_up()
     runner = _runner(asked.workers, processes=asked.processes)
     try:
-        with Screen({}) as screen, watching(screen):
+        with heartbeats_for(server), Screen({}) as screen, watching(screen):
             replayed = replay.with_options(task_runner=runner)(
                 folder, state, asked.key, asked.snapshot, asked.keys, source=asked.source, keep=asked.keep
             )

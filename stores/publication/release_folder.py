@@ -20,6 +20,7 @@ from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import Refused
 from deniable.record.released_table import TableFindings, check_parquet, in_batches, is_text_of
 from deniable.samplers.within_bins import WithinBins
+from stores.tables.overlapped import ParquetBehind
 from stores.tables.tables import decode
 from stores.vault.disk import flush_to_disk
 
@@ -53,7 +54,7 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes], within: W
     rows = 0
     with (
         (folder / CSV).open("wb") as text,
-        pq.ParquetWriter(folder / PARQUET, schema, compression="zstd") as writer,
+        ParquetBehind(folder / PARQUET, schema, compression="zstd") as writer,
     ):
         text.write(written.header)
         for chunk, codes in enumerate(chunks):
@@ -66,7 +67,7 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes], within: W
                 those if number in numbers else of.take(those)
                 for number, (of, those) in enumerate(zip(values, columns, strict=True))
             ]
-            writer.write_table(pa.Table.from_arrays(table, schema=schema))
+            writer.write_batch(pa.RecordBatch.from_arrays(table, schema=schema))
             rows += len(codes)
     return rows
 

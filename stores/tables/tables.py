@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
+from stores.tables.overlapped import ParquetBehind, ahead
 from stores.tables.sources import Source
 
 VALID = "row is valid"
@@ -40,7 +41,7 @@ def write_snapshot(path: Path, source: Source) -> int:
         Number of rows.
     """
     rows = 0
-    with pq.ParquetWriter(path, source.schema) as writer:
+    with ParquetBehind(path, source.schema) as writer:
         for batch in source.batches():
             writer.write_batch(batch)
             rows += len(batch)
@@ -54,7 +55,11 @@ def malformed_rows(path: Path) -> int:
 
 
 def read_frames(path: Path) -> Iterator[pd.DataFrame]:
-    """Read a snapshot or recoded rows one row group at a time; text is categorical, which is faster."""
+    """Read a snapshot or recoded rows one row group at a time, and one ahead; text is categorical, which is faster."""
+    return ahead(_frames(path))
+
+
+def _frames(path: Path) -> Iterator[pd.DataFrame]:
     schema = pq.read_schema(path)
     text = [field.name for field in schema if pa.types.is_string(field.type)]
     footer = pq.read_metadata(path)
@@ -101,7 +106,7 @@ class CodesWriter:
         self._first_rows = np.empty(0, np.int64)
         self._schema = _codes_schema(domain, of_people=of_people)
         # Codes are data: the footer must not contain statistics of them.
-        self._writer = pq.ParquetWriter(path, self._schema, write_statistics=False)
+        self._writer = ParquetBehind(path, self._schema, write_statistics=False)
 
     def __enter__(self) -> Self:
         """Start writing."""
@@ -111,9 +116,11 @@ class CodesWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Write the incomplete row group, and close the file."""
-        if kind is None and len(self._waiting):
-            self._write_group(self._waiting, self._first_rows)
-        self._writer.close()
+        try:
+            if kind is None and len(self._waiting):
+                self._write_group(self._waiting, self._first_rows)
+        finally:
+            self._writer.__exit__(kind, error, trace)
 
     def write(self, codes: Codes, first_rows: NDArray[np.int64] | None = None) -> None:
         """Add rows.

@@ -11,7 +11,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandera.config import ValidationDepth, config_context
 from pandera.errors import SchemaError, SchemaErrors
@@ -21,6 +20,7 @@ from deniable.foundation.errors import InvalidInput
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from schemas.table import holds_text
+from stores.tables.overlapped import ParquetBehind
 from stores.tables.tables import VALID, malformed_rows, read_frames
 from stores.tracking.step_run import recorded_step
 from stores.vault.exact_counts import refused_by_counts
@@ -148,7 +148,7 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
         findings = Findings(malformed=malformed_rows(snapshot.path))
         with workspace.writing("checked.parquet", Audience.RESTRICTED) as path:
             layout = _layout(schema)
-            with pq.ParquetWriter(path, layout) as writer:
+            with ParquetBehind(path, layout) as writer:
                 for frame in read_frames(snapshot.path):
                     recoded = examine(schema, frame, findings)
                     writer.write_batch(pa.RecordBatch.from_pandas(recoded, layout, preserve_index=False))

@@ -1,6 +1,8 @@
 """Measure what a release discloses about the people in its data, by attacks on them and on the holdout."""
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from math import sqrt
 
 from deniable.evaluation.disclosure import (
@@ -18,7 +20,7 @@ from schemas.spec.evaluation import NOT_MEASURED, EvaluationFigures, error_of, i
 from schemas.spec.release_spec import Evaluation
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
-from tasks.running.sampling import sample_codes, training_parts
+from tasks.running.sampling import sample_tables, training_parts
 from tasks.running.step import as_task
 
 MAX_ATTACKED = 1_000_000
@@ -52,12 +54,9 @@ def evaluate_risk(workspace: Workspace, released: Reference, parts: Mapping[str,
         return NOT_MEASURED
     training = training_parts(parts)
     with recorded_step(workspace, "evaluate_risk", inputs=[released, *training, parts["holdout"]]) as step:
-        tables = Tables(
-            released=sample_codes(workspace, "evaluate_risk", [released], MAX_ATTACKED),
-            training=sample_codes(workspace, "evaluate_risk", training, MAX_ATTACKED),
-            holdout=sample_codes(workspace, "evaluate_risk", [parts["holdout"]], MAX_ATTACKED),
-            cardinalities=spec.domain.cardinalities,
-        )
+        sources = {"released": [released], "training": training, "holdout": [parts["holdout"]]}
+        samples = sample_tables(workspace, "evaluate_risk", sources, MAX_ATTACKED)
+        tables = Tables(**samples, cardinalities=spec.domain.cardinalities)
         figures, series = _attacks(tables, spec.domain, spec.evaluation)
         found = EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
         record_evaluation(step, "risk", found, risk_pictures(found, spec.evaluation))
@@ -70,15 +69,27 @@ evaluate_risk_task = as_task(evaluate_risk)
 def _attacks(tables: Tables, domain: Domain, evaluation: Evaluation) -> tuple[Figures, Series]:
     """Carry out all attacks."""
     equal = _equal_parts(tables, released=len(tables.released), real=MAX_ATTACKED)
-    unique = uniqueness(tables, domain.subset(evaluation.quasi_identifiers))
-    contrasts = {"exact_match": exact_matches(equal), "reproduced": reproduced(tables), "unique_found": unique.found}
+    sample, known = (
+        _equal_parts(tables, released=MAX_NEAREST_FROM, real=MAX_NEAREST_TO),
+        domain.subset(evaluation.known),
+    )
+    # Records are sorted and compared without the interpreter's lock.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        found_equal, found = threads.submit(exact_matches, equal), threads.submit(reproduced, tables)
+        nearer = threads.submit(nearer_to_training, sample)
+        guesses = {
+            attribute: threads.submit(infer, tables, known=known, sensitive=domain.index(attribute))
+            for attribute in evaluation.sensitive
+        }
+        unique = uniqueness(tables, domain.subset(evaluation.quasi_identifiers))
+    contrasts = {"exact_match": found_equal.result(), "reproduced": found.result(), "unique_found": unique.found}
     figures: Figures = {
-        "nearer_to_training": nearer_to_training(_equal_parts(tables, released=MAX_NEAREST_FROM, real=MAX_NEAREST_TO)),
+        "nearer_to_training": nearer.result(),
         "unique_share": unique.released.value,
         "unique_matches_unique_share": unique.released_and_population.value,
     }
-    for attribute in evaluation.sensitive:
-        inference = infer(tables, known=domain.subset(evaluation.known), sensitive=domain.index(attribute))
+    for attribute, guess in guesses.items():
+        inference = guess.result()
         contrasts[inferred(attribute)] = inference.attack
         figures[f"{inferred(attribute)}_marginal"] = inference.marginal.holdout.value
     series: Series = {}
@@ -96,8 +107,8 @@ def _attacks(tables: Tables, domain: Domain, evaluation: Evaluation) -> tuple[Fi
     worst = max(evaluation.sensitive, key=lambda name: contrasts[inferred(name)].excess)
     figures["inferred_excess_worst"] = contrasts[inferred(worst)].excess
     series[error_of("inferred_excess_worst")] = series[error_of(f"{inferred(worst)}_excess")]
-    nearer, cases = figures["nearer_to_training"], min(len(tables.released), MAX_NEAREST_FROM)
-    series[error_of("nearer_to_training")] = (sqrt(nearer * (1 - nearer) / max(cases, 1)),)
+    share, cases = figures["nearer_to_training"], min(len(tables.released), MAX_NEAREST_FROM)
+    series[error_of("nearer_to_training")] = (sqrt(share * (1 - share) / max(cases, 1)),)
     return figures, series
 
 

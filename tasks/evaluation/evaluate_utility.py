@@ -34,7 +34,7 @@ from schemas.spec.release_spec import PublicComparison, ReleaseSpec
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.data.public_rows import public_codes
-from tasks.running.sampling import sample_codes, training_parts
+from tasks.running.sampling import sample_tables, training_parts
 from tasks.running.step import as_task
 
 MAX_COMPARED = 1_000_000
@@ -80,15 +80,13 @@ def evaluate_utility(
         with recorded_step(workspace, "evaluate_utility", inputs=[released]) as step:
             record_evaluation(step, "utility", NOT_MEASURED, {})
         return NOT_MEASURED
-    sources = {"released": [released], "training": training_parts(parts), "baseline": [baseline] if baseline else []}
-    inputs = [*(table for source in sources.values() for table in source), parts["holdout"]]
+    sources = {"released": [released], "training": training_parts(parts)}
+    sources |= {"baseline": [baseline]} if baseline else {}
+    sources |= {"holdout": [parts["holdout"]]}
+    inputs = [table for source in sources.values() for table in source]
     with recorded_step(workspace, "evaluate_utility", inputs=inputs) as step:
-        tables = {
-            name: sample_codes(workspace, "evaluate_utility", source, MAX_COMPARED)
-            for name, source in sources.items()
-            if source
-        }
-        holdout = sample_codes(workspace, "evaluate_utility", [parts["holdout"]], MAX_COMPARED)
+        tables = sample_tables(workspace, "evaluate_utility", sources, MAX_COMPARED)
+        holdout = tables.pop("holdout")
         found = _compared(workspace, released, tables, holdout)
         record_evaluation(step, "utility", found, utility_pictures(found, spec))
     return found
@@ -117,7 +115,7 @@ def _on_public_table(workspace: Workspace, released: Reference, public: PublicCo
             )
         half = len(real) // 2
         tables = {
-            "released": sample_codes(workspace, "evaluate_utility", [released], MAX_COMPARED),
+            **sample_tables(workspace, "evaluate_utility", {"released": [released]}, MAX_COMPARED),
             "training": real[:half],
         }
         found = _compared(workspace, released, tables, real[half:])
@@ -150,7 +148,7 @@ def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout
             }
             for classifier, factory in chosen.items()
         }
-        figures, series = _marginals(compared, holdout, domain)
+        figures, series = _marginals(compared, holdout, domain, threads)
     figures |= {f"distinguished{_about(name)}": game.result() for name, game in games.items()}
     learnt, errors = _learning(predicted, fewer[:, target])
     figures |= learnt
@@ -172,14 +170,20 @@ def _about(table: str) -> str:
     return "" if table == "released" else f"_{table}"
 
 
-def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures, Series]:
+def _marginals(tables: Tables, holdout: Codes, domain: Domain, threads: ThreadPoolExecutor) -> tuple[Figures, Series]:
     """Return distances between the marginals, the shares of all values, and the shares of distinct records."""
+    cardinalities = domain.cardinalities
+    distinct = {name: threads.submit(distinct_share, table, cardinalities) for name, table in tables.items()}
     figures: Figures = {"compared_records": float(len(tables["released"]))}
     series: Series = {}
-    for order, marginals in compared_marginals(domain.cardinalities).items():
-        real = count_marginals([holdout], domain.cardinalities, marginals)
+    for order, marginals in compared_marginals(cardinalities).items():
+        counts = {
+            name: threads.submit(count_marginals, [table], cardinalities, marginals)
+            for name, table in {"holdout": holdout, **tables}.items()
+        }
+        real = counts.pop("holdout").result()
         for name, table in tables.items():
-            counted = count_marginals([table], domain.cardinalities, marginals)
+            counted = counts.pop(name).result()
             distances = total_variation(counted, real)
             series[f"tvd_{order}way{_about(name)}"] = _plain(distances)
             figures[f"tvd_{order}way{_about(name)}"] = float(distances.mean())
@@ -189,9 +193,7 @@ def _marginals(tables: Tables, holdout: Codes, domain: Domain) -> tuple[Figures,
     for name, table in {"released": tables["released"], "holdout": holdout}.items():
         for j, attribute in enumerate(domain.attributes):
             series[f"shares_{name}/{attribute.name}"] = _plain(_shares(table[:, j], attribute.cardinality))
-    figures |= {
-        f"distinct_share{_about(name)}": distinct_share(table, domain.cardinalities) for name, table in tables.items()
-    }
+    figures |= {f"distinct_share{_about(name)}": share.result() for name, share in distinct.items()}
     return figures, series
 
 

@@ -1,6 +1,8 @@
 """Draws samples of tables for evaluations, always the same samples from the same tables."""
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from deniable.evaluation.utility import sample_rows
@@ -18,21 +20,31 @@ def training_parts(parts: Mapping[str, Reference]) -> list[Reference]:
     return [parts[name] for name in _TRAINING_PARTS if name in parts]
 
 
-def sample_codes(workspace: Workspace, step: str, tables: Sequence[Reference], size: int) -> Codes:
-    """Draw records of several tables, taken as one, uniformly without replacement and in random order.
+def sample_tables(
+    workspace: Workspace, step: str, tables: Mapping[str, Sequence[Reference]], size: int
+) -> dict[str, Codes]:
+    """Draw a sample of each table, at the same time.
 
     Args:
         workspace: the release.
-        step: the step that needs the sample; each step has its own.
-        tables: codes files of the release's domain.
-        size: number of records requested; all are drawn if there are fewer.
+        step: the step that needs the samples; each step has its own.
+        tables: for each table its codes files of the release's domain, taken as one.
+        size: number of records requested of each; all are drawn if there are fewer.
 
     Returns:
-        Codes, shape (at most size, m).
+        For each table codes, shape (at most size, m), drawn uniformly without replacement and in random order.
 
     Raises:
-        InvalidInput: there are no records.
+        InvalidInput: a table has no records.
     """
+    # Files are read, and words are drawn and sorted, without the interpreter's lock.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        drawn = {name: threads.submit(_sample, workspace, step, files, size) for name, files in tables.items()}
+    return {name: sample.result() for name, sample in drawn.items()}
+
+
+def _sample(workspace: Workspace, step: str, tables: Sequence[Reference], size: int) -> Codes:
+    """Draw the sample of one table."""
     domain = workspace.spec.domain
     chunks = chain.from_iterable(read_codes(table.path, domain) for table in tables)
     first = next(chunks, None)
