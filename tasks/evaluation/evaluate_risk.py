@@ -1,8 +1,6 @@
 """Measure what a release discloses about the people in its data, by attacks on them and on the holdout."""
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from math import sqrt
 
 from deniable.evaluation.disclosure import (
@@ -22,6 +20,7 @@ from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.sampling import sample_tables, training_parts
 from tasks.running.step import as_task
+from tasks.running.threads import threads
 
 MAX_ATTACKED = 1_000_000
 """The largest number of records of a table that are attacked, or used in attacks."""
@@ -74,11 +73,11 @@ def _attacks(tables: Tables, domain: Domain, evaluation: Evaluation) -> tuple[Fi
         domain.subset(evaluation.known),
     )
     # Records are sorted and compared without the interpreter's lock.
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        found_equal, found = threads.submit(exact_matches, equal), threads.submit(reproduced, tables)
-        nearer = threads.submit(nearer_to_training, sample)
+    with threads() as pool:
+        found_equal, found = pool.submit(exact_matches, equal), pool.submit(reproduced, tables)
+        nearer = pool.submit(nearer_to_training, sample)
         guesses = {
-            attribute: threads.submit(infer, tables, known=known, sensitive=domain.index(attribute))
+            attribute: pool.submit(infer, tables, known=known, sensitive=domain.index(attribute))
             for attribute in evaluation.sensitive
         }
         unique = uniqueness(tables, domain.subset(evaluation.quasi_identifiers))

@@ -1,6 +1,5 @@
 """Measure the utility of a release on the holdout, with real records and a product of marginals for comparison."""
 
-import os
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from math import ceil, sqrt
@@ -36,6 +35,7 @@ from stores.vault.workspace import Workspace
 from tasks.data.public_rows import public_codes
 from tasks.running.sampling import sample_tables, training_parts
 from tasks.running.step import as_task
+from tasks.running.threads import threads
 
 MAX_COMPARED = 1_000_000
 """The largest number of records from which marginals are computed; more would not change a digit that is shown."""
@@ -135,20 +135,18 @@ def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout
     shown, fewer = _first(compared, rows), holdout[:rows]
     chosen: dict[str, ClassifierFactory] = {name: factories[name] for name in spec.evaluation.classifiers}
     # Trees grow, and marginals are counted, without the interpreter's lock.
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with threads() as pool:
         games = {
-            name: threads.submit(distinguishing_game, factories["forest"], fewer, table)
+            name: pool.submit(distinguishing_game, factories["forest"], fewer, table)
             for name, table in shown.items()
             if min(len(fewer), len(table)) >= FEWEST_TOLD
         }
         target = domain.index(domain.target or "")
         predicted = {
-            classifier: {
-                name: threads.submit(predictions, factory, table, fewer, target) for name, table in shown.items()
-            }
+            classifier: {name: pool.submit(predictions, factory, table, fewer, target) for name, table in shown.items()}
             for classifier, factory in chosen.items()
         }
-        figures, series = _marginals(compared, holdout, domain, threads)
+        figures, series = _marginals(compared, holdout, domain, pool)
     figures |= {f"distinguished{_about(name)}": game.result() for name, game in games.items()}
     learnt, errors = _learning(predicted, fewer[:, target])
     figures |= learnt
@@ -170,15 +168,15 @@ def _about(table: str) -> str:
     return "" if table == "released" else f"_{table}"
 
 
-def _marginals(tables: Tables, holdout: Codes, domain: Domain, threads: ThreadPoolExecutor) -> tuple[Figures, Series]:
+def _marginals(tables: Tables, holdout: Codes, domain: Domain, pool: ThreadPoolExecutor) -> tuple[Figures, Series]:
     """Return distances between the marginals, the shares of all values, and the shares of distinct records."""
     cardinalities = domain.cardinalities
-    distinct = {name: threads.submit(distinct_share, table, cardinalities) for name, table in tables.items()}
+    distinct = {name: pool.submit(distinct_share, table, cardinalities) for name, table in tables.items()}
     figures: Figures = {"compared_records": float(len(tables["released"]))}
     series: Series = {}
     for order, marginals in compared_marginals(cardinalities).items():
         counts = {
-            name: threads.submit(count_marginals, [table], cardinalities, marginals)
+            name: pool.submit(count_marginals, [table], cardinalities, marginals)
             for name, table in {"holdout": holdout, **tables}.items()
         }
         real = counts.pop("holdout").result()

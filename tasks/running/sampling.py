@@ -1,8 +1,6 @@
 """Draws samples of tables for evaluations, always the same samples from the same tables."""
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from deniable.evaluation.utility import sample_rows
@@ -11,6 +9,7 @@ from deniable.foundation.errors import InvalidInput
 from schemas.references import Reference
 from stores.tables.tables import read_codes
 from stores.vault.workspace import Workspace
+from tasks.running.threads import threads
 
 _TRAINING_PARTS = ("seeds", "structure", "parameters", "shared")
 
@@ -38,8 +37,8 @@ def sample_tables(
         InvalidInput: a table has no records.
     """
     # Files are read, and words are drawn and sorted, without the interpreter's lock.
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        drawn = {name: threads.submit(_sample, workspace, step, files, size) for name, files in tables.items()}
+    with threads() as pool:
+        drawn = {name: pool.submit(_sample, workspace, step, files, size) for name, files in tables.items()}
     return {name: sample.result() for name, sample in drawn.items()}
 
 
