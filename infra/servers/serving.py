@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Sequence
 
 import uvicorn
@@ -17,6 +18,9 @@ from starlette.types import ASGIApp
 from infra.servers.access import OWN_NAMES, behind_door
 
 NAMES_VARIABLE = "DENIABLE_SERVER_NAMES"
+
+_GRACE_S = 20
+"""How long the clean end of a server that was abandoned may take."""
 
 
 def serve(
@@ -54,10 +58,13 @@ def descriptor_of(where: str) -> int:
 
 
 def end_when_abandoned() -> None:
-    """End this process cleanly when standard input ends, however the process at its other end ended."""
+    """End this process when standard input ends, however the process at its other end ended: cleanly, if it can."""
     threading.Thread(target=_end_with_input, daemon=True).start()
 
 
 def _end_with_input() -> None:
     sys.stdin.read()
     os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE_S)
+    # Its clean end hangs, and no one is left to stop it.
+    os._exit(1)
