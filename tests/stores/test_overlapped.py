@@ -34,10 +34,16 @@ def test_the_file_is_that_of_pyarrow_byte_for_byte(tmp_path: Path) -> None:
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    """A disk that has no room for the first batch, and room again for others."""
+    full, usual = [True], pq.ParquetWriter.write_batch
 
-    monkeypatch.setattr(pq.ParquetWriter, "write_batch", full)
+    def write_batch(writer: pq.ParquetWriter, batch: pa.RecordBatch) -> None:
+        if full:
+            full.clear()
+            raise OSError(28, "No space left on device")
+        usual(writer, batch)
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_batch", write_batch)
 
 
 def write(path: Path, *, batches: int = 1, wrong: bool = False) -> None:
