@@ -68,20 +68,18 @@ evaluate_risk_task = as_task(evaluate_risk)
 def _attacks(tables: Tables, domain: Domain, evaluation: Evaluation) -> tuple[Figures, Series]:
     """Carry out all attacks."""
     equal = _equal_parts(tables, released=len(tables.released), real=MAX_ATTACKED)
-    sample, known = (
-        _equal_parts(tables, released=MAX_NEAREST_FROM, real=MAX_NEAREST_TO),
-        domain.subset(evaluation.known),
-    )
+    sample = _equal_parts(tables, released=MAX_NEAREST_FROM, real=MAX_NEAREST_TO)
+    known = domain.subset(evaluation.known)
     # Records are sorted and compared without the interpreter's lock.
     with threads() as pool:
-        found_equal, found = pool.submit(exact_matches, equal), pool.submit(reproduced, tables)
+        matches, copied = pool.submit(exact_matches, equal), pool.submit(reproduced, tables)
         nearer = pool.submit(nearer_to_training, sample)
         guesses = {
             attribute: pool.submit(infer, tables, known=known, sensitive=domain.index(attribute))
             for attribute in evaluation.sensitive
         }
         unique = uniqueness(tables, domain.subset(evaluation.quasi_identifiers))
-    contrasts = {"exact_match": found_equal.result(), "reproduced": found.result(), "unique_found": unique.found}
+    contrasts = {"exact_match": matches.result(), "reproduced": copied.result(), "unique_found": unique.found}
     figures: Figures = {
         "nearer_to_training": nearer.result(),
         "unique_share": unique.released.value,

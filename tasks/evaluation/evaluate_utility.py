@@ -80,9 +80,12 @@ def evaluate_utility(
         with recorded_step(workspace, "evaluate_utility", inputs=[released]) as step:
             record_evaluation(step, "utility", NOT_MEASURED, {})
         return NOT_MEASURED
-    sources = {"released": [released], "training": training_parts(parts)}
-    sources |= {"baseline": [baseline]} if baseline else {}
-    sources |= {"holdout": [parts["holdout"]]}
+    sources = {
+        "released": [released],
+        "training": training_parts(parts),
+        **({"baseline": [baseline]} if baseline else {}),
+        "holdout": [parts["holdout"]],
+    }
     inputs = [table for source in sources.values() for table in source]
     with recorded_step(workspace, "evaluate_utility", inputs=inputs) as step:
         tables = sample_tables(workspace, "evaluate_utility", sources, MAX_COMPARED)

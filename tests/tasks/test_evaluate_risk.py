@@ -45,6 +45,13 @@ def test_strangers_of_the_same_population_are_not_flagged_by(excess: str, harmle
     assert abs(harmless.figures[excess]) < 0.05
 
 
+def test_copies_of_few_people_match_them_but_do_not_reproduce_the_others(release: EvaluatedRelease) -> None:
+    few = release.training[: len(release.training) // 16]
+    figures = evaluate_risk(release.workspace, release.released(few), release.parts).figures
+    assert figures["reproduced_training"] < 0.1
+    assert figures["exact_match_training"] > 0.5
+
+
 def test_strangers_meet_every_threshold(harmless: EvaluationFigures) -> None:
     assert abs(harmless.figures["nearer_to_training"] - 0.5) < 0.05
     assert harmless.met

@@ -57,6 +57,13 @@ def test_the_baseline_stands_beside_the_release(good: EvaluationFigures, bad: Ev
     assert not any(name.endswith("_baseline") for name in bad.figures)
 
 
+def test_a_release_that_repeats_itself_has_few_distinct_records(release: EvaluatedRelease) -> None:
+    repeated = np.tile(population(100, "few"), (25, 1))
+    figures = evaluate_utility(release.workspace, release.released(repeated), release.parts).figures
+    assert figures["distinct_share"] <= 100 / figures["compared_records"]
+    assert figures["distinct_share_training"] > 0.5
+
+
 def test_equal_numbers_of_records_are_compared(good: EvaluationFigures) -> None:
     assert good.figures["compared_records"] == 2000
 

@@ -83,11 +83,13 @@ def _published(document: Path, responses: Path, state: Path, level: Fraction) ->
         from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - here and below: to publish only
 
         server = own_prefect(state)
+        from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415
         from flows.survey import survey  # noqa: PLC0415
 
         if server is not None:
             server.wait_until_up()
-        return survey(document, responses, state, level=level)
+        with heartbeats_for(server):
+            return survey(document, responses, state, level=level)
 
 
 def _print(published: "Surveyed", console: Console) -> None:

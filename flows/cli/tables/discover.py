@@ -240,10 +240,12 @@ def _discovered(spec: Path, plan: "DiscoveryPlan", state: Path, *, anew: bool) -
 
     server = own_prefect(state)
     from flows.discovery import discover  # noqa: PLC0415
+    from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415
 
     if server is not None:
         server.wait_until_up()
-    return discover(spec, plan.document(), state, anew=anew)
+    with heartbeats_for(server):
+        return discover(spec, plan.document(), state, anew=anew)
 
 
 def _told(spec: "ReleaseSpec", plan: "DiscoveryPlan", found: "Discovered") -> Iterator[str]:
