@@ -7,6 +7,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 _MOST_ATTRIBUTES = 2
@@ -66,22 +67,43 @@ def read_intervals(file: Path, labels: Mapping[str, Mapping[str, str]]) -> dict[
     if not file.exists():
         return {}
     with file.open(encoding="utf-8", newline="") as text:
-        rows = list(csv.DictReader(text))
+        heads, *lines = csv.reader(text)
     found = {}
-    for _, own in groupby(rows, key=lambda row: row["table"]):
-        lines = list(own)
-        names = tuple(lines[0][key] for key in lines[0] if key.startswith("attribute_") and lines[0][key])
-        if len(names) <= _MOST_ATTRIBUTES:
-            cells = tuple(_cell(line, names, labels) for line in lines)
-            found[names] = IntervalTable(names, cells, float(lines[0]["level"]))
+    for _, own in groupby(lines, key=itemgetter(heads.index("table"))):
+        cells = list(own)
+        named = {
+            cells[0][place]: heads.index(head.replace("attribute", "values"))
+            for place, head in enumerate(heads)
+            if head.startswith("attribute_") and cells[0][place]
+        }
+        if len(named) <= _MOST_ATTRIBUTES:
+            level = float(cells[0][heads.index("level")])
+            found[tuple(named)] = IntervalTable(tuple(named), _cells(heads, cells, named, labels), level)
     return found
 
 
-def _cell(line: Mapping[str, str], names: Sequence[str], labels: Mapping[str, Mapping[str, str]]) -> MeasuredCell:
-    values = [line[f"values_{number}"] for number in range(1, len(names) + 1)]
-    shown = tuple(labels.get(name, {}).get(value) or value for name, value in zip(names, values, strict=True))
-    count, share = (tuple(float(line[f"{kind}{end}"]) for end in ("", "_low", "_high")) for kind in ("count", "share"))
-    return MeasuredCell(shown, (count[0], count[1], count[2]), (share[0], share[1], share[2]))
+def _cells(
+    heads: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    named: Mapping[str, int],
+    labels: Mapping[str, Mapping[str, str]],
+) -> tuple[MeasuredCell, ...]:
+    """Return the cells of one table.
+
+    Args:
+        heads: the columns' names.
+        lines: the lines of the table.
+        named: the column of the values of each attribute.
+        labels: meaning of each value, by attribute and by value as text.
+    """
+    meanings = [(place, labels.get(name, {})) for name, place in named.items()]
+    numbers = itemgetter(*(heads.index(f"{kind}{end}") for kind in ("count", "share") for end in ("", "_low", "_high")))
+    found = []
+    for line in lines:
+        count, least, most, share, lowest, highest = map(float, numbers(line))
+        shown = tuple([meaning.get(line[place]) or line[place] for place, meaning in meanings])
+        found.append(MeasuredCell(shown, (count, least, most), (share, lowest, highest)))
+    return tuple(found)
 
 
 def strongest_tables(
