@@ -100,10 +100,9 @@ restore: $(RUNTIME) ## restore the copy FROM=folder into an empty state folder, 
 	$(call given,FROM,folder)
 	@$(BIN)/python -m flows restore $(FROM)
 
-bench: $(DEV) ## measure speed and memory, as in the table of the README
-	@$(BIN)/python -m benchmarks
+bench: bench-goals ## the same as bench-goals
 
-bench-goals: $(DEV) ## measure every speed goal, compare it with its limit, and write the table of docs/developer/speed.md; ARGS="candidates fit_80 --runs 3" runs a part and a goal, ARGS=--resume goes on
+bench-goals: $(DEV) ## measure speed and memory, compare them with their goals, and write the tables of the README and of docs/developer/speed.md; ARGS="candidates fit_80 --runs 3" runs a part and a goal, ARGS=--resume goes on
 	@$(BIN)/python -m benchmarks.goals $(ARGS)
 
 bench-growth: $(DEV) ## measure how time and memory grow with rows, records, attributes, values and workers, and write docs/developer/growth.md; ARGS="rows values:fit" runs a part

@@ -32,6 +32,18 @@ MILLION: Final = 1_000_000
 CANDIDATES: Final = 262_144
 ROWS_STREAMED: Final = 10_000_000
 MADE_UP: Final = "made-up people"
+MADE_UP_ROWS: Final = 1_400_000
+COUNTED: Final = 200
+"""Candidates whose plausible seeds are counted by prefixes."""
+SCANNED: Final = 5
+"""The first of them, whose plausible seeds are also counted by a scan."""
+OMEGAS: Final = {
+    "candidates_9": {9: 1},
+    "candidates_9_11": dict.fromkeys((9, 10, 11), 1),
+    "candidates_5_11": dict.fromkeys(range(5, 12), 1),
+}
+"""Numbers of attributes drawn anew, with their weights, by figure."""
+_SMALL: Final = Fraction(1, 10**9)
 _ACS2024 = "data/acs2024/acs2024_persons_49states.parquet"
 _ACS2024_CODED = "data/acs2024/acs2024_workers_pd9_coded.parquet"
 _CODED: Final = {
@@ -172,7 +184,7 @@ def _people(folder: Path) -> Path:
 
     from benchmarks.population import DOMAIN, people  # noqa: PLC0415
 
-    codes = people(1_400_000)
+    codes = people(MADE_UP_ROWS)
     pq.write_table(pa.table({name: codes[:, i] for i, name in enumerate(DOMAIN.names)}), folder / "people.parquet")
     return folder / "people.parquet"
 
@@ -180,37 +192,114 @@ def _people(folder: Path) -> Path:
 def candidates(runs: int) -> tuple[Figures, str]:
     """Measure candidates drawn and tested from a million seeds, in millions a second."""
     from benchmarks.population import stream  # noqa: PLC0415
-    from benchmarks.synthesis import ATTEMPT, OMEGAS  # noqa: PLC0415
     from deniable.plausible_deniability.mechanism_one import synthesize  # noqa: PLC0415
     from deniable.plausible_deniability.plausible_seeds import SeedIndex  # noqa: PLC0415
     from deniable.plausible_deniability.resampling import SeedResampler  # noqa: PLC0415
 
-    net, codes, data = _seeds()
-    seeds = net.in_order(codes)
+    net, seeds, data = _seeds()
+    attempt = _attempt()
     found: Figures = {}
-    for name, omega in zip(("candidates_9", "candidates_9_11", "candidates_5_11"), OMEGAS.values(), strict=True):
+    for name, omega in OMEGAS.items():
         model, index = SeedResampler(net, omega), SeedIndex.build(seeds, omega)
-        work = partial(_draw, synthesize, model, index, ATTEMPT, stream)
+        work = partial(_draw, synthesize, model, index, attempt, stream)
         found[name] = [CANDIDATES / one / MILLION for one in seconds_of(work, runs)]
     return found, data
 
 
-def _seeds() -> tuple[Any, Any, str]:
-    """Return a network of 11 attributes and a million seeds, both from real people if their file exists."""
+def _attempt() -> Any:
+    """Return Mechanism 1* with the paper's test."""
+    from deniable.plausible_deniability.mechanism_one import MechanismOne  # noqa: PLC0415
+    from deniable.plausible_deniability.privacy_tests import PrivacyTest  # noqa: PLC0415
+
+    test = PrivacyTest(50, Fraction(4), Fraction(1), randomized=True)
+    return MechanismOne(test, Fraction(1, 100), MILLION // 2)
+
+
+def scan(runs: int) -> tuple[Figures, str]:
+    """Measure how many times faster plausible seeds are counted by prefixes than by a scan; the counts must agree."""
+    from benchmarks.population import stream  # noqa: PLC0415
+    from deniable.plausible_deniability.plausible_seeds import (  # noqa: PLC0415
+        SeedIndex,
+        count_plausible,
+        count_plausible_by_scan,
+        probability_classes,
+    )
+    from deniable.plausible_deniability.resampling import SeedResampler  # noqa: PLC0415
+
+    net, seeds, data = _seeds()
+    omega = OMEGAS["candidates_9_11"]
+    model, index = SeedResampler(net, omega), SeedIndex.build(seeds, omega)
+    classes, scratch = probability_classes(_attempt().test.gamma, seeds.shape[1]), index.scratch()
+    words = stream("candidates").take(64 * COUNTED)
+    drawn = [model.draw(seeds[seed], words[64 * seed : 64 * (seed + 1)], 0)[0] for seed in range(COUNTED)]
+
+    def by_prefixes() -> list[int]:
+        return [
+            int(count_plausible(model.net.arrays, index.arrays, classes, candidate, seed, scratch))
+            for seed, candidate in enumerate(drawn)
+        ]
+
+    def by_scan() -> list[int]:
+        return [
+            count_plausible_by_scan(partial(model.probabilities, candidate), seeds, seed, classes)
+            for seed, candidate in enumerate(drawn[:SCANNED])
+        ]
+
+    if by_scan() != by_prefixes()[:SCANNED]:
+        raise AssertionError("the scan and the counts by prefixes must agree")
+    fast, slow = seconds_of(by_prefixes, runs), seconds_of(by_scan, runs)
+    return {"scan": [(theirs / SCANNED) / (ours / COUNTED) for ours, theirs in zip(fast, slow, strict=True)]}, data
+
+
+def histogram(runs: int) -> tuple[Figures, str]:
+    """Measure records drawn from a noisy histogram of six of 11 attributes, in millions a second."""
+    from benchmarks.population import stream  # noqa: PLC0415
+    from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts  # noqa: PLC0415
+    from deniable.samplers.histogram_seeds.sampling import PrefixSampler  # noqa: PLC0415
+
+    net, seeds, data = _seeds()
+    counts = PrefixCounts(net.domain, net.graph.order, 6)
+    # Seeds are in the order of the network, and counted in the order of the domain.
+    counts.add(_in_order_of_domain(net, seeds))
+    recipe = HistogramRecipe(
+        epsilon=Fraction(1),
+        delta=_SMALL,
+        k=50,
+        beta=Fraction(1, MILLION),
+        max_rows=2 * MILLION,
+        epsilon_rows=Fraction(1, 100),
+    )
+    sampler = PrefixSampler(net, recipe.calibrate().run(counts, _open_stream()))
+    words = stream("run").take(CANDIDATES * sampler.words_per_record)
+    return {"histogram": [CANDIDATES / one / MILLION for one in seconds_of(partial(sampler.sample, words), runs)]}, data
+
+
+def _in_order_of_domain(net: Any, seeds: Any) -> Any:
+    import numpy as np  # noqa: PLC0415
+
+    codes = np.empty_like(seeds)
+    codes[:, list(net.graph.order)] = seeds
+    return codes
+
+
+def cfs(runs: int) -> tuple[Figures, str]:
+    """Measure learning of structure and parameters as in the paper, counting included, from 1.4 million people."""
+    domain, codes, data = _workers()
+    return {"cfs": seconds_of(partial(_network, domain, codes, codes), runs)}, data
+
+
+def _workers() -> tuple[Any, Any, str]:
+    """Return domain and codes of 1.4 million people with 11 attributes, real ones if their file exists."""
     coded = Path(os.environ.get("DENIABLE_ACS2024_CODED") or ROOT.parent / "shared" / _ACS2024_CODED)
     if not coded.is_file():
-        from benchmarks.population import network, people  # noqa: PLC0415
+        from benchmarks.population import DOMAIN, people  # noqa: PLC0415
 
-        return network(), people(MILLION), MADE_UP
+        return DOMAIN, people(MADE_UP_ROWS), MADE_UP
     import numpy as np  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     from benchmarks.population import stream  # noqa: PLC0415
     from deniable.foundation.domain import Attribute, Domain  # noqa: PLC0415
-    from deniable.foundation.keys import ReleaseKey  # noqa: PLC0415
-    from deniable.foundation.tables import FamilyCounts, PairCounts  # noqa: PLC0415
-    from deniable.learners.cfs.parameters import ParameterRecipe  # noqa: PLC0415
-    from deniable.learners.cfs.structure import StructureRecipe  # noqa: PLC0415
 
     table = pq.read_table(coded, columns=list(_CODED))
     codes = np.stack([table[name].to_numpy() - least for name, (least, _, _) in _CODED.items()], axis=1)
@@ -222,19 +311,39 @@ def _seeds() -> tuple[Any, Any, str]:
         ),
         target="incc",
     )
-    open_stream = partial(ReleaseKey(bytes(32)).stream, step="benchmark", inputs="")
-    small = Fraction(1, 10**9)
+    return domain, codes, "workers of 2024"
+
+
+def _seeds() -> tuple[Any, Any, str]:
+    """Return a network of 11 attributes, and a million seeds in its order; the network is learnt from other people."""
+    domain, codes, data = _workers()
+    net = _network(domain, codes[MILLION:], codes[MILLION:])
+    return net, net.in_order(codes[:MILLION]), data
+
+
+def _network(domain: Any, for_structure: Any, for_parameters: Any) -> Any:
+    """Return the Bayesian network that the paper's method learns at epsilon 2, one half for each of its two steps."""
+    from deniable.foundation.tables import FamilyCounts, PairCounts  # noqa: PLC0415
+    from deniable.learners.cfs.parameters import ParameterRecipe  # noqa: PLC0415
+    from deniable.learners.cfs.structure import StructureRecipe  # noqa: PLC0415
+
+    open_stream = _open_stream()
     pairs = PairCounts(domain)
-    pairs.add(codes[MILLION:])
-    graph = (
-        StructureRecipe(epsilon=Fraction(1), delta=small, epsilon_rows=Fraction(1, 100), max_cost=300, noise="laplace")
-        .calibrate(domain)
-        .run(pairs, open_stream)
+    pairs.add(for_structure)
+    structure = StructureRecipe(
+        epsilon=Fraction(1), delta=_SMALL, epsilon_rows=Fraction(1, 100), max_cost=300, noise="laplace"
     )
+    graph = structure.calibrate(domain).run(pairs, open_stream)
     families = FamilyCounts(domain, graph.parents)
-    families.add(codes[MILLION:])
-    recipe = ParameterRecipe(epsilon=Fraction(1), delta=small, noise="laplace", prior=Fraction(1), estimate="mean")
-    return recipe.calibrate(domain).run(families, graph, open_stream), codes[:MILLION], "workers of 2024"
+    families.add(for_parameters)
+    recipe = ParameterRecipe(epsilon=Fraction(1), delta=_SMALL, noise="laplace", prior=Fraction(1), estimate="mean")
+    return recipe.calibrate(domain).run(families, graph, open_stream)
+
+
+def _open_stream() -> Callable[..., Any]:
+    from deniable.foundation.keys import ReleaseKey  # noqa: PLC0415
+
+    return partial(ReleaseKey(bytes(32)).stream, step="benchmark", inputs="")
 
 
 def _draw(synthesize: Callable[..., Any], model: Any, index: Any, attempt: Any, stream: Callable[[str], Any]) -> None:
@@ -245,18 +354,15 @@ def planned(domain: Any) -> Any:
     """Return the plan of the log-linear learner at epsilon 1."""
     from deniable.learners.loglinear.plan import LoglinearRecipe  # noqa: PLC0415
 
-    return LoglinearRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**9), noise="gaussian").calibrate(domain)
+    return LoglinearRecipe(epsilon=Fraction(1), delta=_SMALL, noise="gaussian").calibrate(domain)
 
 
 def learnt(plan: Any, chunks: Callable[[], Any]) -> Any:
     """Return the network that a plan learns from chunks of codes, which are read several times."""
-    from deniable.foundation.keys import ReleaseKey  # noqa: PLC0415
     from deniable.learners.loglinear.estimation.counting import RowCounter  # noqa: PLC0415
     from deniable.learners.loglinear.mechanism import learn_network  # noqa: PLC0415
 
-    return learn_network(plan, RowCounter(chunks), partial(ReleaseKey(bytes(32)).stream, step="benchmark", inputs=""))[
-        0
-    ]
+    return learn_network(plan, RowCounter(chunks), _open_stream())[0]
 
 
 def wide_people(attributes: int, rows: int) -> tuple[Any, Any]:
@@ -275,10 +381,21 @@ def records(runs: int) -> tuple[Figures, str]:
     for attributes in (11, 15):
         domain, codes = wide_people(attributes, 200_000)
         net = learnt(planned(domain), partial(_once, codes))
-        words = stream("run").take(CANDIDATES * attributes)
-        seconds = seconds_of(partial(net.sample_evenly, words), runs)
-        found[f"records_{attributes}"] = [CANDIDATES / one / MILLION for one in seconds]
+        found[f"records_{attributes}"] = _rates(net, stream("run").take(CANDIDATES * attributes), runs)
     return found, MADE_UP
+
+
+def real_records(runs: int) -> tuple[Figures, str]:
+    """Measure records drawn likewise from a network that is learnt from a million real people."""
+    from benchmarks.population import stream  # noqa: PLC0415
+
+    domain, codes, data = _workers()
+    net = learnt(planned(domain), partial(_once, codes[:MILLION]))
+    return {"records_real": _rates(net, stream("run").take(CANDIDATES * codes.shape[1]), runs)}, data
+
+
+def _rates(net: Any, words: Any, runs: int) -> list[float]:
+    return [CANDIDATES / one / MILLION for one in seconds_of(partial(net.sample_evenly, words), runs)]
 
 
 def _once(codes: Any) -> list[Any]:
@@ -386,7 +503,11 @@ PARTS: Final[dict[str, Callable[[int], tuple[Figures, str]]]] = {
     "release": release,
     "million": million,
     "candidates": candidates,
+    "scan": scan,
+    "histogram": histogram,
+    "cfs": cfs,
     "records": records,
+    "real_records": real_records,
     "streamed": streamed,
     "attributes": attributes,
     "adult": adult,

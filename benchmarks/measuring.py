@@ -1,12 +1,10 @@
-"""Measures seconds of one core, shows results as tables, keeps figures, and inserts them into a page."""
+"""Shows results as tables, keeps figures, inserts them into a page, and measures memory."""
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import stdev
 
-REPEATS = 5
 _FORGET_THE_MOST = "5"
 _END = "<!-- figures: end -->"
 
@@ -72,18 +70,6 @@ def in_page(text: str, command: str, figures: str) -> str:
     if not rest or not after:
         raise ValueError(f"the page must have the lines {begin} and {_END}.")
     return f"{before}{begin}\n\n{figures}\n\n{_END}{after}"
-
-
-def core_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Return the smallest CPU time of this thread over several runs, in seconds, after a warm-up run that compiles."""
-    work()
-    return min(_once(work) for _ in range(repeats))
-
-
-def _once(work: Callable[[], object]) -> float:
-    start = time.thread_time()
-    work()
-    return time.thread_time() - start
 
 
 def table(results: list[Result]) -> str:

@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 
 from benchmarks import goal_parts, goals
-from benchmarks.goals import GOALS, KEPT, PAGE, Goal, left, measured, page, table
+from benchmarks.goals import GOALS, IN_README, KEPT, PAGE, PAGES, README, Goal, left, measured, page, table
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_page_has_the_figures_that_were_kept() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    assert page(text, json.loads(KEPT.read_text(encoding="utf-8"))) == text
+@pytest.mark.parametrize("place", PAGES, ids=lambda place: place.name)
+def test_a_page_has_the_figures_that_were_kept(place: Path) -> None:
+    text = place.read_text(encoding="utf-8")
+    assert page(text, json.loads(KEPT.read_text(encoding="utf-8")), PAGES[place]) == text
+
+
+def test_the_readme_has_each_of_its_goals() -> None:
+    assert len(PAGES[README]) == len(set(IN_README))
+    assert PAGES[PAGE] == GOALS
 
 
 def test_a_page_without_a_place_for_the_table_is_refused() -> None:
@@ -32,12 +38,22 @@ def test_every_goal_has_a_name_of_its_own_and_a_part_that_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "runs", "ratio"), [("CPU s", [9.0, 6.0, 30.0], 0.9), ("million/s", [20.0, 1.0, 5.0], 2.0)]
+    ("unit", "runs", "ratio"),
+    [
+        ("CPU s", [9.0, 6.0, 30.0], 0.9),
+        ("million/s", [20.0, 1.0, 5.0], 2.0),
+        ("times as fast", [8.0, 40.0, 20.0], 0.5),
+    ],
 )
 def test_a_goal_is_met_at_a_ratio_of_1_or_less_and_the_median_decides(
     unit: str, runs: list[float], ratio: float
 ) -> None:
     assert Goal("a", "a part", "a thing", unit, 10.0).ratio(runs) == pytest.approx(ratio)
+
+
+def test_without_a_limit_twice_the_rate_is_half_the_cost() -> None:
+    goal = Goal("a", "a part", "a thing", "million/s", None)
+    assert goal.ratio([6.0]) / goal.ratio([3.0]) == pytest.approx(0.5)
 
 
 def test_the_table_has_what_was_timed_the_median_its_spread_the_limit_and_the_ratio() -> None:
@@ -63,7 +79,9 @@ def test_one_goal_alone_is_measured_and_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "goals.json"
-    (tmp_path / "speed.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    pages = {tmp_path / place.name: own for place, own in PAGES.items()}
+    for place in PAGES:
+        (tmp_path / place.name).write_text(place.read_text(encoding="utf-8"), encoding="utf-8")
     asked = []
 
     def measured_of(part: str, runs: int) -> goals.Kept:
@@ -72,12 +90,14 @@ def test_one_goal_alone_is_measured_and_kept(
 
     monkeypatch.setattr(goals, "measured", measured_of)
     monkeypatch.setattr(goals, "KEPT", kept)
-    monkeypatch.setattr(goals, "PAGE", tmp_path / "speed.md")
+    monkeypatch.setattr(goals, "PAGES", pages)
     monkeypatch.setattr(sys, "argv", ["goals", "records_15", "--runs", "1"])
     goals.main()
     assert asked == [("records", 1)]
     assert json.loads(kept.read_text()).keys() == {"records_15"}
     assert "| 5 (1) | at least 5 million/s | 1.00 |" in capsys.readouterr().out
+    assert "| 5 (1) | at least 5 million/s | 1.00 |" in (tmp_path / "speed.md").read_text(encoding="utf-8")
+    assert "not measured" in (tmp_path / "README.md").read_text(encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["goals", "records_15", "--resume"])
     goals.main()
     assert len(asked) == 1
