@@ -204,9 +204,7 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
 
     # The server starts while the rest is imported.
     server = own_prefect(state)
-    from rich.console import Console  # noqa: PLC0415
-    from rich.markup import escape  # noqa: PLC0415
-
+    from flows.prefect_runs.own_server import served_by  # noqa: PLC0415
     from stores.releases.resumable_releases import other_unfinished_releases, what_comes_next  # noqa: PLC0415
 
     _tell(what_comes_next(state, spec, anew=anew))
@@ -215,13 +213,9 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
             f"{other.release_id} of the same dataset is unfinished, and is left as it is: its spec differs from this "
             "one in what is drawn."
         )
-    with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
-        from flows.cli.release import run_release  # noqa: PLC0415 - imports Prefect and MLflow, as the next one does
-        from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415
+    with served_by(server, spec.title, "flows.cli.release"):
+        from flows.cli.release import run_release  # noqa: PLC0415
 
-        if server is not None:
-            server.wait_until_up()
-    with heartbeats_for(server):
         run_release(path, spec, state, anew=anew)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.text import Text
 
 from deniable.foundation.errors import DeniableError
 from flows.cli.subcommands import Subcommands
+from flows.prefect_runs.own_server import served_by
 from infra.servers.local_servers import own_prefect
 from schemas.spec.release_spec import load_spec
 
@@ -57,20 +57,16 @@ def run_refresh_command(asked: argparse.Namespace, state: Path) -> int:
         DeniableError: the refresh failed or was refused; earlier releases are untouched.
     """
     spec = load_spec(asked.spec).reading(asked.source)
-    with Console(stderr=True).status(f"{escape(spec.title)}: starting Prefect and MLflow ..."):
-        # The server starts while the rest is imported.
-        server = own_prefect(state)
-        from flows.cli.release import print_summary, watched  # noqa: PLC0415
-        from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415
-        from flows.refresh import refresh  # noqa: PLC0415 - imports Prefect and MLflow, as the next one does
-        from flows.release import told_later  # noqa: PLC0415
-
-        if server is not None:
-            server.wait_until_up()
     try:
-        with heartbeats_for(server), watched(spec, state) as runner:
-            # A release counts as reported only once it has been printed.
-            done = refresh.with_options(task_runner=runner, on_completion=[told_later])(asked.spec, state, asked.source)
+        with served_by(own_prefect(state), spec.title, "flows.refresh"):
+            from flows.cli.release import print_summary, watched  # noqa: PLC0415 - imports Prefect and MLflow, as the next
+            from flows.refresh import refresh  # noqa: PLC0415
+            from flows.release import told_later  # noqa: PLC0415
+
+            with watched(spec, state) as runner:
+                # A release counts as reported only once it has been printed.
+                again = refresh.with_options(task_runner=runner, on_completion=[told_later])
+                done = again(asked.spec, state, asked.source)
     except DeniableError as error:
         for note in getattr(error, "__notes__", ()):
             print(note, file=sys.stderr)  # noqa: T201 - this is the command line

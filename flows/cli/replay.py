@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from deniable.console import show
 from flows.cli.subcommands import Subcommands
+from flows.prefect_runs.own_server import served_by
 from infra.servers.local_servers import own_prefect
 from schemas.provenance import RECORD
 from stores.record.record_reader import find_release_folder, keys_to_trust, trusted_record, trusted_where
@@ -74,24 +73,19 @@ def run_replay_command(asked: argparse.Namespace, state: Path) -> int:
     """
     folder = find_release_folder(asked.release, state)
     record = trusted_record(folder / RECORD, keys_to_trust(state, asked.keys), trusted_where(state, asked.keys)).record
-    with Console(stderr=True).status(f"{record.release.id}: starting Prefect and MLflow ..."):
-        # The server starts while the rest is imported.
-        server = own_prefect(state)
-        from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415 - imports Prefect and MLflow, as the next
+    with served_by(own_prefect(state), record.release.id, "flows.replay"):
         from flows.progress import Screen  # noqa: PLC0415
-        from flows.replay import ReplayDiffers, replay  # noqa: PLC0415
+        from flows.replay import ReplayDiffers, replay  # noqa: PLC0415 - imports Prefect and MLflow
         from tasks.running.progress import watching  # noqa: PLC0415
 
-        if server is not None:
-            server.wait_until_up()
-    runner = _runner(asked.workers, processes=asked.processes)
-    try:
-        with heartbeats_for(server), Screen({}) as screen, watching(screen):
-            replayed = replay.with_options(task_runner=runner)(
-                folder, state, asked.key, asked.snapshot, asked.keys, source=asked.source, keep=asked.keep
-            )
-    except ReplayDiffers as differs:
-        replayed = differs.replayed
+        runner = _runner(asked.workers, processes=asked.processes)
+        try:
+            with Screen({}) as screen, watching(screen):
+                replayed = replay.with_options(task_runner=runner)(
+                    folder, state, asked.key, asked.snapshot, asked.keys, source=asked.source, keep=asked.keep
+                )
+        except ReplayDiffers as differs:
+            replayed = differs.replayed
     _say(replayed.lines())
     if replayed.kept is not None:
         _say([f"The replayed files are in {replayed.kept}, with the key; remove it when it is no longer needed."])

@@ -3,6 +3,7 @@
 MLflow's own migrations have race conditions. The content of the database does not belong here.
 """
 
+from importlib import import_module
 from pathlib import Path
 
 from mlflow import MlflowClient
@@ -10,6 +11,18 @@ from mlflow import MlflowClient
 from stores.locks import locked
 
 _SQLITE = "sqlite:///"
+_STORES = ("mlflow.store.tracking.sqlalchemy_workspace_store", "mlflow.store.model_registry.sqlalchemy_workspace_store")
+
+
+def import_stores(uri: str) -> None:
+    """Import what MLflow's client imports at its first request, which takes most of a second.
+
+    Args:
+        uri: location of MLflow's records; for those of a server, nothing more is imported.
+    """
+    if uri.startswith(_SQLITE):
+        for store in _STORES:
+            import_module(store)
 
 
 def ready_client(uri: str) -> MlflowClient:

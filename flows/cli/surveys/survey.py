@@ -79,17 +79,13 @@ def _level(text: str) -> Fraction:
 
 
 def _published(document: Path, responses: Path, state: Path, level: Fraction) -> "Surveyed":
-    with Console(stderr=True).status("survey: starting Prefect and MLflow ..."):
-        from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - here and below: to publish only
+    from flows.prefect_runs.own_server import served_by  # noqa: PLC0415 - here and below: to publish only
+    from infra.servers.local_servers import own_prefect  # noqa: PLC0415
 
-        server = own_prefect(state)
-        from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415
+    with served_by(own_prefect(state), "survey", "flows.survey"):
         from flows.survey import survey  # noqa: PLC0415
 
-        if server is not None:
-            server.wait_until_up()
-        with heartbeats_for(server):
-            return survey(document, responses, state, level=level)
+        return survey(document, responses, state, level=level)
 
 
 def _print(published: "Surveyed", console: Console) -> None:

@@ -236,15 +236,12 @@ def _against_the_budget(
 
 def _discovered(spec: Path, plan: "DiscoveryPlan", state: Path, *, anew: bool) -> "Discovered":
     """Run the flow."""
-    from infra.servers.local_servers import own_prefect  # noqa: PLC0415 - here and below: not for a plan alone
+    from flows.prefect_runs.own_server import served_by  # noqa: PLC0415 - here and below: not for a plan alone
+    from infra.servers.local_servers import own_prefect  # noqa: PLC0415
 
-    server = own_prefect(state)
-    from flows.discovery import discover  # noqa: PLC0415
-    from flows.prefect_runs.heartbeats import heartbeats_for  # noqa: PLC0415
+    with served_by(own_prefect(state), "discovery", "flows.discovery"):
+        from flows.discovery import discover  # noqa: PLC0415
 
-    if server is not None:
-        server.wait_until_up()
-    with heartbeats_for(server):
         return discover(spec, plan.document(), state, anew=anew)
 
 
