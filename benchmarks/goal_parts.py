@@ -28,6 +28,8 @@ Figures = dict[str, list[float]]
 
 ROOT: Final = Path(os.environ.get("PYTHONPATH", "").split(os.pathsep)[0] or Path(__file__).resolve().parent.parent)
 """The checkout that is measured."""
+HERE: Final = Path(__file__).resolve().parent.parent
+"""The checkout of this file, with the downloaded data."""
 MILLION: Final = 1_000_000
 CANDIDATES: Final = 262_144
 ROWS_STREAMED: Final = 10_000_000
@@ -116,7 +118,7 @@ def release(runs: int) -> tuple[Figures, str]:
     """Measure the release of `make release`, and the commands that only read, in a separate state folder."""
     with _folder() as folder:
         state = folder / "var"
-        cached = ROOT / "var/cache"
+        cached = HERE / "var/cache"
         if cached.is_dir():
             shutil.copytree(cached, state / "cache")
         environment = os.environ | {"DENIABLE_STATE": str(state)}
@@ -157,7 +159,7 @@ def million(runs: int) -> tuple[Figures, str]:
     runs = min(runs, 5)
     with _folder() as folder:
         environment = os.environ | {"DENIABLE_STATE": str(folder / "var")}
-        real = Path(os.environ.get("DENIABLE_ACS2024") or ROOT.parent / "shared" / _ACS2024)
+        real = Path(os.environ.get("DENIABLE_ACS2024") or HERE.parent / "shared" / _ACS2024)
         spec = ROOT / "benchmarks/specs/acs2024_million.yaml"
         if real.is_file():
             environment["DENIABLE_ACS2024"] = str(real)
@@ -290,7 +292,7 @@ def cfs(runs: int) -> tuple[Figures, str]:
 
 def _workers() -> tuple[Any, Any, str]:
     """Return domain and codes of 1.4 million people with 11 attributes, real ones if their file exists."""
-    coded = Path(os.environ.get("DENIABLE_ACS2024_CODED") or ROOT.parent / "shared" / _ACS2024_CODED)
+    coded = Path(os.environ.get("DENIABLE_ACS2024_CODED") or HERE.parent / "shared" / _ACS2024_CODED)
     if not coded.is_file():
         from benchmarks.population import DOMAIN, people  # noqa: PLC0415
 
@@ -483,11 +485,11 @@ def _adult() -> tuple[Any, Any]:
 
     from deniable.foundation.domain import Attribute, Domain  # noqa: PLC0415
 
-    kept = ROOT / "var/utility/adult_codes.npz"
+    kept = HERE / "var/utility/adult_codes.npz"
     if not kept.is_file():
         from benchmarks.utility import Half, prepare  # noqa: PLC0415
 
-        prepare(Path(os.environ.get("DENIABLE_EVALUATION") or ROOT.parent / "shared"), kept.parent)
+        prepare(Path(os.environ.get("DENIABLE_EVALUATION") or HERE.parent / "shared"), kept.parent)
         np.savez(kept, codes=Half.read(kept.parent, "adult").train.to_numpy(np.uint16))
     meta = json.loads((kept.parent / "adult_meta.json").read_text())
     columns = {name: column["size"] for name, column in meta["columns"].items()}

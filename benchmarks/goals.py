@@ -3,17 +3,22 @@
 Figures are kept in `benchmarks/goals.json`, from which the tables of `docs/developer/speed.md` and of the README are
 written. They are written after each part, so an interrupted run is resumed with `--resume`; a run of some parts or
 goals, by name, replaces only their figures. With `--beside FOLDER`, another checkout is measured alternately with this
-one by the same interpreter, and nothing is kept: on a machine with other load, only such ratios are meaningful.
+one by the same interpreter, and nothing is kept: on a machine with other load, only such ratios are meaningful. With
+`--as-set`, this other checkout is the commit at which the goals were set; its figures are kept, and the tables show how
+many times as fast this one is.
 """
 
 import argparse
+import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -31,6 +36,7 @@ IN_README: Final = ("release_clock", "million_clock", "million_mib", "candidates
 
 _RATE = "million/s"
 _TIMES = "times as fast"
+_FASTER = "times as fast as when the goals were set"
 _WHOLE = 100
 """Figures of at least this size are shown without decimals."""
 
@@ -46,6 +52,7 @@ class Goal:
         unit: its unit.
         limit: the limit, a minimum for a rate and a maximum for anything else; None for a cost that is shown with the
             goals, so that no goal is met by moving work there.
+        then: the figure when the goal was set, on another machine with other load; None if none was.
     """
 
     name: str
@@ -53,6 +60,7 @@ class Goal:
     what: str
     unit: str
     limit: float | None
+    then: float | None = None
 
     @property
     def is_rate(self) -> bool:
@@ -64,16 +72,29 @@ class Goal:
         middle, limit = median(runs), self.limit or 1.0
         return limit / middle if self.is_rate else middle / limit
 
+    @property
+    def asked(self) -> float | None:
+        """How many times as fast as when it was set the goal asks to be; None if nothing was measured then."""
+        return None if self.then is None else self.ratio([self.then])
+
 
 GOALS: Final = (
-    Goal("release_cpu", "release", "`make release`, warm: all its processes, from the command to its end", "CPU s", 12),
-    Goal("release_clock", "release", "`make release`, warm, by the clock", "s", 10),
+    Goal(
+        "release_cpu",
+        "release",
+        "`make release`, warm: all its processes, from the command to its end",
+        "CPU s",
+        12,
+        29,
+    ),
+    Goal("release_clock", "release", "`make release`, warm, by the clock", "s", 10, 28),
     Goal(
         "kernels_cpu",
         "release",
         "the first of a new installation, which has compiled the kernels, less a warm one",
         "CPU s",
         4,
+        18,
     ),
     Goal(
         "kernels_ahead_cpu",
@@ -89,9 +110,14 @@ GOALS: Final = (
     Goal("verify", "release", "`verify` of that release, likewise", "CPU s", 2),
     Goal("million_evaluated", "million", "evaluation of the utility of a million records, warm: the step", "CPU s", 8),
     Goal(
-        "million_cpu", "million", "release of a million records from 1.4 million, warm: all its processes", "CPU s", 22
+        "million_cpu",
+        "million",
+        "release of a million records from 1.4 million, warm: all its processes",
+        "CPU s",
+        22,
+        50,
     ),
-    Goal("million_clock", "million", "release of a million records from 1.4 million, warm, by the clock", "s", 15),
+    Goal("million_clock", "million", "release of a million records from 1.4 million, warm, by the clock", "s", 15, 58),
     Goal("million_mib", "million", "peak memory of the largest process of such a release", "MiB", 900),
     Goal(
         "candidates_9",
@@ -99,9 +125,10 @@ GOALS: Final = (
         "candidates, 11 attributes, a million seeds, warm, one thread; 9 drawn anew",
         _RATE,
         9,
+        7.6,
     ),
-    Goal("candidates_9_11", "candidates", "the same; 9, 10 or 11 drawn anew", _RATE, 7.5),
-    Goal("candidates_5_11", "candidates", "the same; 5 to 11 drawn anew", _RATE, 6),
+    Goal("candidates_9_11", "candidates", "the same; 9, 10 or 11 drawn anew", _RATE, 7.5, 5.6),
+    Goal("candidates_5_11", "candidates", "the same; 5 to 11 drawn anew", _RATE, 6, 4.6),
     Goal(
         "scan",
         "scan",
@@ -123,12 +150,15 @@ GOALS: Final = (
         "log-linear records without matching, warm, one thread; 11 attributes",
         _RATE,
         6,
+        2.7,
     ),
-    Goal("records_15", "records", "the same; 15 attributes", _RATE, 5),
+    Goal("records_15", "records", "the same; 15 attributes", _RATE, 5, 2.0),
     Goal("records_real", "real_records", "the same; 11 attributes of real people", _RATE, None),
-    Goal("fit_adult", "adult", "fit to half of Adult, warm, one thread", "CPU s", 0.25),
-    Goal("fit_adult_cold", "adult", "the same and as many records, cold: a process from the import on", "CPU s", 1.2),
-    Goal("fit_80", "attributes", "fit to 50,000 rows of 80 attributes, warm, one thread", "CPU s", 5),
+    Goal("fit_adult", "adult", "fit to half of Adult, warm, one thread", "CPU s", 0.25, 0.93),
+    Goal(
+        "fit_adult_cold", "adult", "the same and as many records, cold: a process from the import on", "CPU s", 1.2, 3.2
+    ),
+    Goal("fit_80", "attributes", "fit to 50,000 rows of 80 attributes, warm, one thread", "CPU s", 5, 20),
     Goal("fit_160", "attributes", "the same of 160 attributes, which are four times the pairs", "times that of 80", 4),
     Goal(
         "fit_streamed", "streamed", "fit to ten million rows of 11 attributes, in chunks, warm, one thread", "CPU s", 6
@@ -140,6 +170,8 @@ GOALS: Final = (
 
 PAGES: Final[Mapping[Path, Sequence[Goal]]] = {PAGE: GOALS, README: [goal for goal in GOALS if goal.name in IN_README]}
 """The pages, and the goals that each shows."""
+SET_AT: Final = "5fc4aeb3168cff30c3b1d034427d2b21884597ba"
+"""The commit at which the goals were set."""
 
 Kept = dict[str, dict[str, Any]]
 
@@ -178,8 +210,7 @@ def table(
         goals: the goals to show.
     """
     heads = ["what is timed", "data", "median (least to most; runs)", "limit", "ratio"]
-    if beside is not None:
-        heads += ["the other checkout", "to the other"]
+    heads += [_FASTER] if beside is None else ["the other checkout", "to the other"]
     rows = []
     for goal in goals:
         limit = goal.unit
@@ -187,7 +218,7 @@ def table(
             limit = f"{'at least' if goal.is_rate else 'at most'} {goal.limit:g} {goal.unit}"
         if goal.name not in found:
             if beside is None:
-                rows.append([goal.what, "", "not measured", limit, ""])
+                rows.append([goal.what, "", "not measured", limit, "", ""])
             continue
         runs = found[goal.name]["runs"]
         row = [
@@ -197,11 +228,23 @@ def table(
             limit,
             "" if goal.limit is None else f"{goal.ratio(runs):.2f}",
         ]
-        if beside is not None:
+        if beside is None:
+            row.append(_faster(goal, found[goal.name].get("then")))
+        elif goal.name in beside:
             other = beside[goal.name]["runs"]
             row += [_in_words(other), f"{goal.ratio(runs) / goal.ratio(other):.2f}"]
+        else:
+            row += ["", ""]
         rows.append(row)
     return markdown(heads, rows)
+
+
+def _faster(goal: Goal, then: Mapping[str, Any] | None) -> str:
+    """How many times as fast as when the goals were set, by runs made alternately, and how many the goal asks for."""
+    if then is None:
+        return ""
+    times = goal.ratio(then["runs"]) / goal.ratio(then["beside"])
+    return f"{times:.2f}" if goal.asked is None else f"{times:.2f} (asked: {goal.asked:.2f})"
 
 
 def _in_words(runs: Sequence[float]) -> str:
@@ -231,14 +274,41 @@ def _merged(rounds: Sequence[Kept]) -> Kept:
 
 def main() -> None:
     """Measure, print the table, keep the figures and write the pages."""
+    asked = _asked()
+    found: Kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    parts = {goal.name: goal.part for goal in GOALS}
+    wanted = {name for name, part in parts.items() if not asked.asked or {name, part} & {*asked.asked}}
+    commit = _commit()
+    if asked.resume:
+        wanted = left(wanted, found, commit)
+    now: Kept = {}
+    there: Kept = {}
+    with _checkout_of(SET_AT) if asked.as_set else nullcontext(asked.beside) as other:
+        for part in [part for part in goal_parts.PARTS if part in {parts[name] for name in wanted}]:
+            own, theirs = _by_turns(part, asked.runs, other)
+            there |= theirs
+            for name in wanted & own.keys():
+                then = found.get(name, {}).get("then")
+                if asked.as_set and name in theirs:
+                    then = {"runs": theirs[name]["runs"], "beside": own[name]["runs"]}
+                now[name] = {**own[name], "commit": commit} | ({} if then is None else {"then": then})
+            if asked.beside is None and not asked.print_only:
+                found |= now
+                _write(found)
+    print(table(now, there) if asked.beside is not None else table(now if asked.print_only else found))
+
+
+def _asked() -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.goals", description=__doc__)
-    every = list(goal_parts.PARTS)
-    names = {goal.name: goal.part for goal in GOALS}
-    choices = [[], *every, *names]
-    parser.add_argument("asked", nargs="*", choices=choices, metavar="PART_OR_GOAL", help=", ".join([*every, *names]))
+    every = [*goal_parts.PARTS, *(goal.name for goal in GOALS)]
+    parser.add_argument("asked", nargs="*", choices=[[], *every], metavar="PART_OR_GOAL", help=", ".join(every))
     parser.add_argument("--runs", type=int, default=5, help="runs of each figure (default: 5)")
     parser.add_argument(
         "--beside", type=Path, metavar="FOLDER", help="another checkout, measured by turns with this one"
+    )
+    parser.add_argument(
+        "--as-set", action="store_true", help="also measure, by turns, the commit at which the goals were set"
     )
     parser.add_argument("--resume", action="store_true", help="leave out what is kept of this commit already")
     parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the pages")
@@ -247,27 +317,40 @@ def main() -> None:
         parser.error(f"the number of runs must be 1 or more, got {asked.runs}.")
     if asked.beside is not None and not (asked.beside / "benchmarks").is_dir():
         parser.error(f"--beside must name a checkout, got {asked.beside}, which has no folder benchmarks.")
-    found: Kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    wanted = {name for name, part in names.items() if not asked.asked or {name, part} & {*asked.asked}}
-    commit = _commit()
-    if asked.resume:
-        wanted = left(wanted, found, commit)
-    now: Kept = {}
-    there: Kept = {}
-    for part in [part for part in every if part in {names[name] for name in wanted}]:
-        if asked.beside is None:
-            own = measured(part, asked.runs)
-        else:
-            turns = [(measured(part, 1, asked.beside.resolve()), measured(part, 1)) for _ in range(asked.runs)]
-            there |= _merged([other for other, _ in turns])
-            own = _merged([own for _, own in turns])
-        now |= {name: {**figures, "commit": commit} for name, figures in own.items() if name in wanted}
-        if asked.beside is None and not asked.print_only:
-            found |= now
-            rewrite(KEPT, json.dumps(found, indent=1, sort_keys=True) + "\n")
-            for place, goals in PAGES.items():
-                rewrite(place, page(place.read_text(encoding="utf-8"), found, goals))
-    print(table(now, there) if asked.beside is not None else table(now if asked.print_only else found))
+    if asked.beside is not None and asked.as_set:
+        parser.error("another checkout must be named by --beside or by --as-set, got both.")
+    return asked
+
+
+def _by_turns(part: str, runs: int, other: Path | None) -> tuple[Kept, Kept]:
+    """Measure a part, by turns with another checkout if there is one; return its figures and those of the other."""
+    if other is None:
+        return measured(part, runs), {}
+    turns = [(measured(part, 1, other.resolve()), measured(part, 1)) for _ in range(runs)]
+    return _merged([own for _, own in turns]), _merged([theirs for theirs, _ in turns])
+
+
+def _write(found: Kept) -> None:
+    """Keep the figures, and write the pages."""
+    rewrite(KEPT, json.dumps(found, indent=1, sort_keys=True) + "\n")
+    for place, goals in PAGES.items():
+        rewrite(place, page(place.read_text(encoding="utf-8"), found, goals))
+
+
+@contextmanager
+def _checkout_of(commit: str) -> Iterator[Path]:
+    """Yield a folder with the files of a commit.
+
+    Raises:
+        SystemExit: this repository does not have the commit.
+    """
+    with tempfile.TemporaryDirectory(prefix="deniable-as-set-") as folder:
+        files = subprocess.run(["git", "-C", str(ROOT), "archive", commit], check=False, capture_output=True)
+        if files.returncode:
+            raise SystemExit(f"the repository must have the commit {commit}, and has not; clone it with its history.")
+        with tarfile.open(fileobj=io.BytesIO(files.stdout)) as archive:
+            archive.extractall(folder, filter="data")
+        yield Path(folder)
 
 
 def left(wanted: AbstractSet[str], found: Mapping[str, Mapping[str, Any]], commit: str) -> set[str]:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -59,9 +60,24 @@ def test_without_a_limit_twice_the_rate_is_half_the_cost() -> None:
 def test_the_table_has_what_was_timed_the_median_its_spread_the_limit_and_the_ratio() -> None:
     found = {"candidates_9": {"runs": [10.0, 12.0, 9.0], "data": "made-up people"}}
     (line,) = [line for line in table(found).splitlines() if "made-up people" in line]
-    assert line.endswith("| made-up people | 10 (9 to 12; 3) | at least 9 million/s | 0.90 |")
+    assert line.endswith("| made-up people | 10 (9 to 12; 3) | at least 9 million/s | 0.90 |  |")
     beside = table(found, {"candidates_9": {"runs": [5.0, 5.0, 5.0], "data": "made-up people"}}).splitlines()[-1]
     assert beside.endswith("| 0.90 | 5 (5 to 5; 3) | 0.50 |")
+    # The other checkout may not have been able to measure it.
+    assert table(found, {}).splitlines()[-1].endswith("| 0.90 |  |  |")
+
+
+def test_the_table_says_how_many_times_as_fast_as_when_the_goals_were_set_and_as_asked() -> None:
+    then = {"runs": [2.0, 9.0, 4.0], "beside": [8.0, 1.0, 10.0]}
+    found = {
+        "candidates_9": {"runs": [10.0], "data": "", "then": then},
+        "fit_adult": {"runs": [1.0], "data": "", "then": then},
+        "plan": {"runs": [1.0], "data": "", "then": then},
+    }
+    last = {cells[1].strip(): cells[-2].strip() for cells in (line.split("|") for line in table(found).splitlines())}
+    times = {goal.name: last[goal.what] for goal in GOALS if goal.name in found}
+    # A rate of 8 instead of 4; 8 seconds instead of 4; and a goal of which nothing was known then.
+    assert times == {"candidates_9": "2.00 (asked: 1.18)", "fit_adult": "0.50 (asked: 3.72)", "plan": "0.50"}
 
 
 def test_every_goal_is_in_the_table_measured_or_not() -> None:
@@ -103,6 +119,43 @@ def test_one_goal_alone_is_measured_and_kept(
     assert len(asked) == 1
 
 
+def test_the_commit_at_which_the_goals_were_set_is_measured_by_turns_and_kept_with_later_figures(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "then").mkdir()
+    rates = iter([2.0, 6.0, 3.0, 8.0, 7.0])
+    order = []
+
+    def measured_of(part: str, runs: int, root: Path | None = None) -> goals.Kept:
+        order.append((part, runs, None if root is None else root.name))
+        return {"records_15": {"runs": [next(rates)], "data": "made-up people"}}
+
+    monkeypatch.setattr(goals, "measured", measured_of)
+    monkeypatch.setattr(goals, "KEPT", tmp_path / "goals.json")
+    monkeypatch.setattr(goals, "PAGES", {})
+    monkeypatch.setattr(goals, "_checkout_of", lambda _: nullcontext(tmp_path / "then"))
+    monkeypatch.setattr(sys, "argv", ["goals", "records_15", "--runs", "2", "--as-set"])
+    goals.main()
+    assert order == [("records", 1, "then"), ("records", 1, None)] * 2
+    then = {"runs": [2.0, 3.0], "beside": [6.0, 8.0]}
+    kept = json.loads((tmp_path / "goals.json").read_text())["records_15"]
+    assert (kept["runs"], kept["then"]) == ([6.0, 8.0], then)
+    monkeypatch.setattr(sys, "argv", ["goals", "records_15", "--runs", "1"])
+    goals.main()
+    kept = json.loads((tmp_path / "goals.json").read_text())["records_15"]
+    assert (kept["runs"], kept["then"]) == ([7.0], then)
+
+
+def test_the_files_of_a_commit_are_its_own_and_go_afterwards() -> None:
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    with goals._checkout_of(head.strip()) as folder:
+        assert (folder / "benchmarks/goals.py").is_file()
+        assert not (folder / ".git").exists()
+    assert not folder.exists()
+    with pytest.raises(SystemExit, match="must have the commit 0000"), goals._checkout_of("0" * 40):
+        pass
+
+
 def test_a_part_is_measured_in_the_checkout_that_is_named(tmp_path: Path) -> None:
     checkout = tmp_path / "benchmarks"
     checkout.mkdir()
@@ -128,3 +181,12 @@ def test_a_number_of_runs_that_measures_nothing_is_refused(
     with pytest.raises(SystemExit):
         goals.main()
     assert "the number of runs must be 1 or more, got 0." in capsys.readouterr().err
+
+
+def test_two_other_checkouts_at_once_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["goals", "--as-set", "--beside", str(ROOT)])
+    with pytest.raises(SystemExit):
+        goals.main()
+    assert "must be named by --beside or by --as-set, got both." in capsys.readouterr().err
