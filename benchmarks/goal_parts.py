@@ -34,6 +34,8 @@ MILLION: Final = 1_000_000
 CANDIDATES: Final = 262_144
 ROWS_STREAMED: Final = 10_000_000
 MADE_UP: Final = "made-up people"
+STEP: Final = "step "
+"""Beginning of the name of a figure of one step of a release."""
 MADE_UP_ROWS: Final = 1_400_000
 COUNTED: Final = 200
 """Candidates whose plausible seeds are counted by prefixes."""
@@ -133,6 +135,7 @@ def release(runs: int) -> tuple[Figures, str]:
             # As `make` does during installation.
             ahead = [metered([sys.executable, "-m", "infra.compiled_ahead", begin[4]], fresh).cpu]
         cold = metered(begin, fresh)
+        steps = _steps_of(Path(begin[4]), environment, folder / "steps.json")
         published = max((state / "releases").iterdir())
         verify = [sys.executable, "-m", "deniable", "verify", str(published)]
         looks = {
@@ -150,7 +153,16 @@ def release(runs: int) -> tuple[Figures, str]:
         "kernels_cpu": [cold.cpu - median(one.cpu for one in warm)],
         "kernels_ahead_cpu": ahead,
         **looked,
+        **steps,
     }, "persons of Massachusetts, ACS 2015-2018"
+
+
+def _steps_of(spec: Path, environment: dict[str, str], figures: Path) -> Figures:
+    """Return the CPU seconds of each step of one warm release, in their order, and last those of all else."""
+    whole = metered([sys.executable, "-m", "benchmarks.metered", str(spec), str(figures)], environment)
+    found = {name: step["core_seconds"] for name, step in json.loads(figures.read_text(encoding="utf-8")).items()}
+    del found["whole release"]
+    return {f"{STEP}{name}": [taken] for name, taken in {**found, "else": whole.cpu - sum(found.values())}.items()}
 
 
 def million(runs: int) -> tuple[Figures, str]:

@@ -36,6 +36,8 @@ IN_README: Final = ("release_clock", "million_clock", "million_mib", "candidates
 
 _RATE = "million/s"
 _TIMES = "times as fast"
+_STEPS = "bench-goals, of steps"
+_ELSE = "all else: imports, Prefect's server, MLflow's store, opening and closing the release"
 _FASTER = "times as fast as when the goals were set"
 _WHOLE = 100
 """Figures of at least this size are shown without decimals."""
@@ -194,7 +196,10 @@ def measured(part: str, runs: int, root: Path = ROOT) -> Kept:
         command = [sys.executable, "-P", goal_parts.__file__, part, str(runs), str(figures)]
         subprocess.run(command, cwd=root, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)}, check=True)
         found = json.loads(figures.read_text(encoding="utf-8"))
-    return {name: {"runs": values, "data": found["data"]} for name, values in found["figures"].items()}
+    kept = {name: {"runs": values, "data": found["data"]} for name, values in found["figures"].items()}
+    for order, step in enumerate(filter(_is_step, kept)):
+        kept[step]["order"] = order
+    return kept
 
 
 def table(
@@ -262,7 +267,27 @@ def page(text: str, found: Mapping[str, Mapping[str, Any]], goals: Sequence[Goal
     Raises:
         ValueError: the page has no place for it.
     """
-    return in_page(text, "bench-goals", table(found, goals=goals))
+    text = in_page(text, "bench-goals", table(found, goals=goals))
+    return in_page(text, _STEPS, steps_table(found)) if f"by make {_STEPS} " in text else text
+
+
+def steps_table(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the CPU seconds of each step of a small release as a Markdown table, in the order of the steps.
+
+    Args:
+        found: the runs of each figure, by its name.
+    """
+    steps = sorted(filter(_is_step, found), key=lambda name: found[name]["order"])
+    seconds = [median(found[name]["runs"]) for name in steps]
+    names = [_ELSE if name == f"{goal_parts.STEP}else" else f"`{name.removeprefix(goal_parts.STEP)}`" for name in steps]
+    shares = [f"{own / sum(seconds):.0%}" for own in seconds]
+    rows = [[name, f"{own:.2f}", share] for name, own, share in zip(names, seconds, shares, strict=True)]
+    return markdown(["step", "CPU s", "share"], rows)
+
+
+def _is_step(name: str) -> bool:
+    """Whether a figure is that of a step of a release."""
+    return name.startswith(goal_parts.STEP)
 
 
 def _merged(rounds: Sequence[Kept]) -> Kept:
@@ -287,9 +312,11 @@ def main() -> None:
         for part in [part for part in goal_parts.PARTS if part in {parts[name] for name in wanted}]:
             own, theirs = _by_turns(part, asked.runs, other)
             there |= theirs
-            for name in wanted & own.keys():
+            for name in own:
+                if name not in wanted and not _is_step(name):
+                    continue
                 then = found.get(name, {}).get("then")
-                if asked.as_set and name in theirs:
+                if asked.as_set and name in theirs and name in parts:
                     then = {"runs": theirs[name]["runs"], "beside": own[name]["runs"]}
                 now[name] = {**own[name], "commit": commit} | ({} if then is None else {"then": then})
             if asked.beside is None and not asked.print_only:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import goal_parts, goals
-from benchmarks.goals import GOALS, IN_README, KEPT, PAGE, PAGES, README, Goal, left, measured, page, table
+from benchmarks.goals import GOALS, IN_README, KEPT, PAGE, PAGES, README, Goal, left, measured, page, steps_table, table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -181,6 +181,25 @@ def test_a_number_of_runs_that_measures_nothing_is_refused(
     with pytest.raises(SystemExit):
         goals.main()
     assert "the number of runs must be 1 or more, got 0." in capsys.readouterr().err
+
+
+def test_the_steps_of_a_release_are_in_their_order_with_their_shares_of_its_time() -> None:
+    found = {
+        "step publish": {"runs": [1.0], "order": 1},
+        "step else": {"runs": [2.5], "order": 2},
+        "step account": {"runs": [1.5], "order": 0},
+        "plan": {"runs": [1.0]},
+    }
+    rows = [line.strip("| ").split(" | ") for line in steps_table(found).splitlines()[2:]]
+    assert [row[0] for row in rows] == ["`account`", "`publish`", rows[2][0]]
+    assert rows[2][0].startswith("all else: imports, ")
+    assert [row[1:] for row in rows] == [["1.50", "30%"], ["1.00", "20%"], ["2.50", "50%"]]
+
+
+def test_the_steps_are_on_the_page_of_speed_alone() -> None:
+    found = {"step publish": {"runs": [12.34], "order": 0}}
+    assert "| `publish` | 12.34 | 100% |" in page(PAGE.read_text(encoding="utf-8"), found)
+    assert "12.34" not in page(README.read_text(encoding="utf-8"), found)
 
 
 def test_two_other_checkouts_at_once_are_refused(
