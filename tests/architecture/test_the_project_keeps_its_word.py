@@ -98,6 +98,9 @@ def test_every_spec_that_ships_is_right() -> None:
         ("requirements-stack.txt", 100),
         ("requirements-cluster.txt", 100),
         ("requirements-dev.txt", 100),
+        ("peers/requirements-dpmm.txt", 15),
+        ("peers/requirements-datasynthesizer.txt", 15),
+        ("peers/requirements-synthpop-py.txt", 10),
     ],
 )
 def test_every_requirement_is_pinned_with_hashes_and_names_no_index(name: str, many: int) -> None:
