@@ -170,16 +170,20 @@ def run(program: Program, python: str, job: Job) -> Ended:
 def _stopped(process: "subprocess.Popen[bytes]", figures: Path, seconds: float) -> bool:
     """Wait until a program ends, and stop it if it exceeds the limit before or after it has written its records."""
     begun, written = 0.0, False
-    while process.poll() is None:
-        used = spent(process.pid)
-        if figures.is_file() and not written:
-            begun, written = used, True
-        if used - begun > seconds:
+    try:
+        while process.poll() is None:
+            used = spent(process.pid)
+            if figures.is_file() and not written:
+                begun, written = used, True
+            if used - begun > seconds:
+                return True
+            time.sleep(0.1)
+        return False
+    finally:
+        # Its children are in its group too, and an interrupted command leaves none behind.
+        if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def _environment() -> dict[str, str]:
@@ -189,12 +193,11 @@ def _environment() -> dict[str, str]:
     return own | {"PYTHONPATH": str(ROOT)} | {f"{each}_NUM_THREADS": "1" for each in threads}
 
 
-def tried(program: Program, python: str) -> Ended:
-    """Run a program once on a small made-up table, which compiles whatever is compiled once.
+def tried(program: Program) -> Ended:
+    """Run one of our learners on a small made-up table, which compiles its kernels, as `make` does during installation.
 
     Args:
         program: the program.
-        python: the Python of its environment.
 
     Raises:
         Unavailable: it failed or did not end.
@@ -206,7 +209,7 @@ def tried(program: Program, python: str) -> Ended:
         train, meta = Path(name) / "train.csv", Path(name) / "meta.json"
         pd.DataFrame(rows, columns=list(sizes)).to_csv(train, index=False)
         meta.write_text(json.dumps({"columns": columns, "target": "owns"}), encoding="utf-8")
-        ended = run(program, python, Job(train, meta, len(rows), 0, LONG_S))
+        ended = run(program, sys.executable, Job(train, meta, len(rows), 0, LONG_S))
     if ended.records is None or ended.records.shape != (len(rows), len(sizes)):
         raise Unavailable(f"{program.title} must draw {len(rows):,} records of a small table, and did not.")
     return ended
@@ -291,12 +294,13 @@ def _ready(names: Sequence[str]) -> dict[str, str]:
     for name in names:
         program = PROGRAMS[name]
         try:
-            python = sys.executable if program.environment is None else program.environment.python()
-            tried(program, python)
+            if program.environment is not None:
+                ready[name] = program.environment.python()
+            else:
+                tried(program)
+                ready[name] = sys.executable
         except Unavailable as reason:
             print(f"{reason} The other programs are measured.", flush=True)
-        else:
-            ready[name] = python
     return ready
 
 
@@ -372,7 +376,8 @@ def _score(value: float) -> str:
 
 
 def _digits(value: float) -> str:
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 1e4 else f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+    """Return a figure with two digits, or without decimals from 10 to 10,000."""
+    return f"{value:,.0f}" if 10 <= value < 10_000 else f"{float(f'{value:.2g}'):,g}"
 
 
 def page(text: str, kept: Mapping[str, Any]) -> str:
