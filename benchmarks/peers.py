@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import product
@@ -180,10 +181,10 @@ def _stopped(process: "subprocess.Popen[bytes]", figures: Path, seconds: float) 
             time.sleep(0.1)
         return False
     finally:
-        # Its children are in its group too, and an interrupted command leaves none behind.
-        if process.poll() is None:
+        # Its children are in its group too; none is left behind, even if the command is interrupted.
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.wait()
 
 
 def _environment() -> dict[str, str]:
@@ -377,7 +378,7 @@ def _score(value: float) -> str:
 
 def _digits(value: float) -> str:
     """Return a figure with two digits, or without decimals from 10 to 10,000."""
-    return f"{value:,.0f}" if 10 <= value < 10_000 else f"{float(f'{value:.2g}'):,g}"
+    return f"{value:.2g}" if value < 10 else f"{value if value < 10_000 else float(f'{value:.2g}'):,.0f}"
 
 
 def page(text: str, kept: Mapping[str, Any]) -> str:

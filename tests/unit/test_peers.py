@@ -43,6 +43,14 @@ def test_a_row_has_medians_with_the_least_and_the_most_of_its_runs() -> None:
     assert cells[6:] == ["3 (1 to 20)", "", "12,000 (12,000 to 12,000)", "100 (100 to 100)", "3"]
 
 
+@pytest.mark.parametrize(
+    ("figure", "shown"),
+    [(0.256, "0.26"), (9.44, "9.4"), (99.5, "100"), (9_999.4, "9,999"), (12_345, "12,000"), (3_412_345, "3,400,000")],
+)
+def test_seconds_and_speeds_have_two_digits_or_no_decimals(figure: float, shown: str) -> None:
+    assert shown in table({"dpmm-mst": row(figure)})
+
+
 def test_rows_are_in_the_order_of_their_pairs_and_real_data_are_last() -> None:
     real = {"title": "a second half", "version": "", "runs": [SCORES | {"tvd2": 0.001}]}
     late = {"title": "AIM (other)", "version": "1.0", "limit": 900.0}
@@ -156,17 +164,22 @@ def begins_late(request, seen=[]):
         spin(1e9)
     return lambda records: [[0]] * records
 
+def takes_a_second(request):
+    spin(1)
+    return lambda records: [[0]] * records
+
 def has_children(request):
     code = "import time\\nwhile time.process_time() < 0.3: pass\\n"
     subprocess.run([sys.executable, "-c", code])
     code += "print(1, flush=True)\\ntime.sleep(100)"
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     child.stdout.readline()
+    open(request.train, "w").write(str(child.pid))
     def draw(records):
         return [[0]] * records
     return draw
 
-PROGRAMS = {each.__name__: each for each in (fails, goes_on, begins_late, has_children)}
+PROGRAMS = {each.__name__: each for each in (fails, goes_on, begins_late, takes_a_second, has_children)}
 """
 
 
@@ -201,12 +214,16 @@ def test_a_fit_that_reaches_the_limit_is_stopped(made_up: Job) -> None:
     late = ran("begins_late", made_up)
     assert late.records.shape == (3, 1)
     assert late.figures.keys() == {"cold", "mib", "per_second"}, "the second fit is stopped, and the first one counts"
+    both = ran("takes_a_second", Job(made_up.train, made_up.meta, 3, 1, 1.9))
+    assert 1 <= both.figures["warm"] < both.figures["cold"], "each fit has the whole limit"
 
 
 @pytest.mark.slow
 def test_children_count_whether_or_not_they_have_ended(made_up: Job) -> None:
     job = Job(made_up.train, made_up.meta, 3, 1, 100)
     assert ran("has_children", job).figures["cold"] > 0.6
+    left = Path("/proc", made_up.train.read_text()).joinpath("stat")
+    assert not left.is_file() or left.read_text().rpartition(")")[2].split()[0] == "Z", "no child is left behind"
 
 
 def test_programs_run_by_turns_and_every_run_is_kept(
