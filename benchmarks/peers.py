@@ -73,10 +73,10 @@ class Program:
 
     @property
     def version(self) -> str:
-        """The pinned version, or the commit of our own learners; empty outside a repository."""
+        """The pinned version, or the last commit that changed our learners; empty outside a repository."""
         if self.environment is not None:
             return self.environment.version
-        asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+        asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%h", "--", "deniable"]
         return subprocess.run(asked, check=False, capture_output=True, text=True).stdout.strip()
 
 

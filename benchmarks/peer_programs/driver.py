@@ -83,7 +83,7 @@ def spent(process: int) -> float:
 
 def children(process: int) -> list[int]:
     """Return the ids of the running children of a process."""
-    found = []
+    found: list[int] = []
     for listed in Path(f"/proc/{process}/task").glob("*/children"):
         try:
             found += map(int, listed.read_text(encoding="utf-8").split())
@@ -102,10 +102,11 @@ def spent_here() -> float:
 def most_held_mib() -> float:
     """Return the peak memory of this process or of its largest child, in MiB."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return max(ended, *(_peak(process) for process in ("self", *children(os.getpid())))) / 2**10
+    here = os.getpid()
+    return max(ended, _peak(here), *map(_peak, children(here))) / 2**10
 
 
-def _peak(process: int | str) -> int:
+def _peak(process: int) -> int:
     try:
         lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
     except (FileNotFoundError, ProcessLookupError):
