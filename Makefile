@@ -19,7 +19,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-map bench-utility bench-wide bench-mechanisms bench-inference attack-floats mutants screenshots docs lint lock
+.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -120,6 +120,9 @@ bench-wide: $(DEV) ## measure the log-linear learner on wide and heavy-tailed ta
 bench-mechanisms: $(DEV) ## compare every learner at the same total epsilon; ARGS="--learners mst --data adult --keys 1" runs a part
 	@$(BIN)/python -m benchmarks.mechanisms $(ARGS)
 
+bench-peers: $(DEV) ## compare our learners with other programs by one protocol, each in its own environment; ARGS="--datasets adult --programs dpmm-mst --runs 1" runs a part, ARGS=--resume goes on
+	@$(BIN)/python -m benchmarks.peers $(ARGS)
+
 bench-inference: $(DEV) ## count how often intervals of releases of known populations cover; ARGS="--data example --releases 20" runs a part
 	@$(BIN)/python -m benchmarks.inference $(ARGS)
 
@@ -209,4 +212,7 @@ lock: $(DEV) ## renew the pinned requirements (needs uv)
 	$(LOCK) --extra cluster -c infra/requirements-stack.txt -o infra/requirements-cluster.txt
 	$(LOCK) --extra pgm -c infra/requirements.txt -o infra/requirements-pgm.txt
 	$(LOCK) --extra test --extra lint --extra docs -c infra/requirements-stack.txt -c infra/requirements-cluster.txt -o infra/requirements-dev.txt
+	echo 'dpmm>=0.1.9,<0.2' | $(PIN) - -o infra/peers/requirements-dpmm.txt
+	echo 'DataSynthesizer>=0.1.13,<0.2' | $(PIN) - -o infra/peers/requirements-datasynthesizer.txt
+	echo 'synthpop-py>=0.1.3,<0.2' | $(PIN) - -o infra/peers/requirements-synthpop-py.txt
 	cd infra/browser && $(CURDIR)/$(BIN)/npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund

@@ -46,7 +46,7 @@ def test_only_deniable_goes_into_the_wheel(tmp_path: Path) -> None:
 
 
 def test_the_readme_is_a_front_page() -> None:
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 160
     linked = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
     assert len(linked) > 15
     assert [path for path in linked if not (ROOT / path).exists()] == []
@@ -98,6 +98,9 @@ def test_every_spec_that_ships_is_right() -> None:
         ("requirements-stack.txt", 100),
         ("requirements-cluster.txt", 100),
         ("requirements-dev.txt", 100),
+        ("peers/requirements-dpmm.txt", 15),
+        ("peers/requirements-datasynthesizer.txt", 15),
+        ("peers/requirements-synthpop-py.txt", 10),
     ],
 )
 def test_every_requirement_is_pinned_with_hashes_and_names_no_index(name: str, many: int) -> None:

@@ -1,0 +1,75 @@
+"""Our own learners, with their steps as in a release and the records drawn without seeds."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from benchmarks.peer_programs.driver import Draw, Fit, Request
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.learners.registry import entry_of, steps_of
+from deniable.models.model_formats import model_from_document
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A counter of rows, which all steps read."""
+
+    codes: Codes
+
+    def count(self, empty: Callable[[], Any], _: str) -> Any:
+        tally = empty()
+        tally.add(self.codes)
+        return tally
+
+    def advance(self, amount: int) -> None:
+        """Report nothing."""
+
+
+def _fit(asked: dict[str, Any], request: Request) -> Draw:
+    """Learn with one key; see `driver.Fit`."""
+    domain = _domain(request)
+    codes = np.loadtxt(request.train, dtype=np.uint16, delimiter=",", skiprows=1)
+    budget = {"epsilon": Fraction(str(request.epsilon)), "delta": Fraction(str(request.delta))}
+    entry = entry_of(asked["kind"]).model_validate({**asked, "parameters": budget}, context={"domain": domain})
+    key = ReleaseKey(request.seed.to_bytes(32, "big"))
+    made: dict[str, Any] = {}
+    for step in steps_of(entry, domain, lambda delta: delta):
+        read = {name: made[name] for name in step.reads}
+        made |= step.run(_Rows(codes), read, partial(key.stream, step=step.name, inputs="benchmark")).products
+    net = model_from_document(domain, made["model"])
+
+    def draw(records: int) -> Codes:
+        words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={})
+        more = key.stream(step="draw", mechanism="match", inputs="benchmark", parameters={})
+        evenly = net.sample_evenly(words.take(records * len(domain)))
+        return net.matched(evenly, more.take(net.words_of_matching(records)))
+
+    return draw
+
+
+def _domain(request: Request) -> Domain:
+    meta = json.loads(Path(request.meta).read_text(encoding="utf-8"))
+    attributes = (
+        Attribute(
+            name,
+            tuple(range(column["size"])),
+            "numeric" if column["kind"] == "numeric" else "nominal",
+            tuple(range(column["size"])),
+        )
+        for name, column in meta["columns"].items()
+    )
+    return Domain(tuple(attributes), target=meta["target"])
+
+
+PROGRAMS: Final[dict[str, Fit]] = {
+    "loglinear": partial(_fit, {"kind": "loglinear", "noise": "auto"}),
+    "aim": partial(_fit, {"kind": "aim"}),
+    "mst": partial(_fit, {"kind": "mst"}),
+}
