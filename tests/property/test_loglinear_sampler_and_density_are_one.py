@@ -12,6 +12,7 @@ import pytest
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.loglinear.quantization import within_buckets
 from deniable.models.loglinear import factors as factors_module
 from deniable.models.loglinear import kernels
 from deniable.models.loglinear import net as net_module
@@ -137,6 +138,21 @@ def test_the_fast_kernel_draws_what_single_words_stand_for(number: int, monkeypa
         monkeypatch.setattr(net_module, "_READY_CELLS", ready)
         again = replace(net)
         assert np.array_equal(again.in_order(again.sample(words)), records)
+
+
+@pytest.mark.parametrize("values", [7, 8, 9, 33, 34, 400])
+def test_the_fast_kernel_finds_values_in_buckets_of_any_size(values: int) -> None:
+    rng = np.random.default_rng(values)
+    buckets = np.sort(rng.integers(0, 2, 3 + values) * (np.arange(3 + values) >= values)).astype(np.uint16)
+    net = guided(kinds=5, recoded=rng.integers(0, len(buckets), 5).astype(np.uint16), buckets=buckets)
+    shape = (5, len(buckets))
+    spread = within_buckets(buckets, rng.random(shape) ** 9 * (rng.random(shape) < 0.9))
+    net = replace(net, within=(net.within[0], spread))
+    words = stream(f"values {values}").take(2 * 1000)
+    records = net.sample(words)
+    for record, own in zip(records, words.reshape(-1, 2), strict=True):
+        assert _draw(net.arrays, 1, record.copy(), own[1]) == record[1]
+    assert len(set(records[:, 1].tolist())) > min(values, 100) / 2
 
 
 def test_records_follow_the_density() -> None:

@@ -27,6 +27,7 @@ from deniable.models.loglinear.vectors import (
     add_rows_of_four,
     add_rows_of_two,
     count_below,
+    count_within,
     eight,
     if_at_most,
     larger,
@@ -51,6 +52,8 @@ _STEP_BITS = 12
 _STEP_MASK = STEPS - 1
 _AT_A_TIME = 256
 """Number of records filled per batch."""
+_FEW = 4 * LANES
+"""Values of a bucket that are compared in their order; more are bisected first."""
 
 
 class LoglinearArrays(NamedTuple):
@@ -178,8 +181,8 @@ def _shares_of_words(befores, afters, totals, some, leasts, ends):
 
 
 @inner_kernel
-def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, values):
-    """The value of each record within its bucket, as in `_member`, with the bisections that the largest bucket needs.
+def _members(upto, members, firsts, largest, starts, leasts, lasts, words, own, values):
+    """The value of each record within its bucket, as in `_member`: eight values are compared at a time.
 
     Args:
         upto: running sums of the weights.
@@ -188,7 +191,7 @@ def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, v
         largest: largest number of values of a bucket.
         starts: start of the weights that each record's guide selects, less the index of the position's first value.
         leasts: first word of each record's share of 2^32.
-        ends: its last word.
+        lasts: its last word.
         words: the records' words.
         own: the records' buckets.
         values: filled with the values.
@@ -196,16 +199,20 @@ def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, v
     for r in range(len(own)):
         bucket = np.uint64(own[r])
         member = firsts[bucket]
-        left = firsts[bucket + np.uint64(1)] - member
-        start, width = starts[r], np.int64(ends[r]) - np.int64(leasts[r]) + 1
-        place = np.int64(words[r]) - np.int64(leasts[r])
-        reach = largest
-        while reach > 1:
-            half = left >> 1
-            middle = np.uint64(start + member + max(half, 1) - 1)
-            member += half if (upto[middle] * width) >> 30 <= place else 0
-            left -= half
-            reach -= reach >> 1
+        width, place = lasts[r] - leasts[r], words[r] - leasts[r]
+        if largest > _FEW:
+            left, reach = firsts[bucket + np.uint64(1)] - member, largest
+            while reach > _FEW:
+                half = left >> 1
+                middle = np.uint64(starts[r] + member + max(half, 1) - 1)
+                member += half if (upto[middle] * (np.int64(width) + 1)) >> 30 <= place else 0
+                left -= half
+                reach -= reach >> 1
+        before = count_within(upto, starts[r] + member, width, place)
+        member += before
+        while before == LANES:
+            before = count_within(upto, starts[r] + member, width, place)
+            member += before
         values[r] = members[np.uint64(member)]
 
 

@@ -248,3 +248,24 @@ def count_below(typing_context, numbers, place, word):  # noqa: ARG001
         return builder.zext(builder.ctpop(builder.bitcast(below, ir.IntType(LANES))), _LONG)
 
     return types.int64(numbers, types.int64, types.uint32), generate
+
+
+@_generated
+def count_within(typing_context, numbers, place, width, limit):  # noqa: ARG001
+    """How many of the eight numbers from a place on come before the first whose share exceeds a limit.
+
+    A share of width + 1 words begins at 0; numbers are out of 2^30, and the limit is at most the width, both without
+    signs.
+    """
+
+    def generate(context, builder, signature, arguments):
+        wide = ir.VectorType(_LONG, LANES)
+        own = _read(builder, _start(context, builder, signature.args[0], arguments[0]), arguments[1])
+        own, width, limit = (
+            builder.zext(vector, wide) for vector in (own, _splat(builder, arguments[2]), _splat(builder, arguments[3]))
+        )
+        scaled = builder.lshr(builder.add(builder.mul(own, width), own), ir.Constant(wide, [30] * LANES))
+        beyond = builder.bitcast(builder.icmp_signed(">", scaled, limit), ir.IntType(LANES))
+        return builder.zext(builder.cttz(beyond, ir.Constant(ir.IntType(1), 0)), _LONG)
+
+    return types.int64(numbers, types.int64, types.uint32, types.uint32), generate
