@@ -226,20 +226,6 @@ def _rows(parent, stride, first, last, begin, buckets, done, rows):
             rows[r] += by * np.int32(own[r])
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
-def _sums_of_eight(logs, n, starts, r, stride, groups, sums, place):
-    """Fill the sums of the groups' logarithms of eight records, entry by entry; the largest sum of each record."""
-    if n <= PAIR:
-        best = add_rows_of_two(logs, 0, starts, r, stride, groups, sums, place)
-    elif n <= HALF:
-        best = add_rows_of_four(logs, 0, starts, r, stride, groups, sums, place)
-    else:
-        best = add_rows(logs, 0, starts, r, stride, groups, sums, place)
-        for i in range(LANES, n, LANES):
-            best = larger(best, add_rows(logs, i, starts, r, stride, groups, sums, place + i * LANES))
-    return best
-
-
 @inner_kernel
 def _draw_some(logs, leading, shorter, n, at, groups, some, words, sums, kept, drawn, totals, befores, afters):
     """`_running_sums` and a draw, for eight records at a time.
@@ -268,7 +254,16 @@ def _draw_some(logs, leading, shorter, n, at, groups, some, words, sums, kept, d
     none, one, shorter = eight(np.int32(0)), eight(np.int32(1)), np.int32(shorter)
     bounded = len(befores) > 0
     for r in range(0, some, LANES):
-        best, total = _sums_of_eight(logs, n, starts, r, stride, groups, sums, place), none
+        # In a function of its own, this would count references to the arrays for every eight records.
+        if n <= PAIR:
+            best = add_rows_of_two(logs, 0, starts, r, stride, groups, sums, place)
+        elif n <= HALF:
+            best = add_rows_of_four(logs, 0, starts, r, stride, groups, sums, place)
+        else:
+            best = add_rows(logs, 0, starts, r, stride, groups, sums, place)
+            for i in range(LANES, n, LANES):
+                best = larger(best, add_rows(logs, i, starts, r, stride, groups, sums, place + i * LANES))
+        total = none
         for i in range(place, place + n * LANES, LANES):
             below = minus(best, load(sums, i))
             total = plus(total, larger(shifted(looked_up(leading, below, _STEP_MASK), below, _STEP_BITS, shorter), one))

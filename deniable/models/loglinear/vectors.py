@@ -205,9 +205,18 @@ def looked_up(typing_context, table, places, mask):  # noqa: ARG001
         start = _start(context, builder, signature.args[0], arguments[0])
         places = builder.and_(arguments[1], _splat(builder, arguments[2]))
         found = ir.Constant(_VECTOR, ir.Undefined)
-        for lane in (ir.Constant(_INT, i) for i in range(LANES)):
-            place = builder.zext(builder.extract_element(places, lane), _LONG)
-            found = builder.insert_element(found, builder.load(builder.gep(start, [place])), lane)
+        pairs = builder.bitcast(places, ir.VectorType(_LONG, LANES // 2))
+        for i in range(0, LANES, 2):
+            # Two places leave the vector at once.
+            both = builder.extract_element(pairs, ir.Constant(_INT, i // 2))
+            first, second = (
+                builder.and_(both, ir.Constant(_LONG, 0xFFFFFFFF)),
+                builder.lshr(both, ir.Constant(_LONG, 32)),
+            )
+            for lane, place in ((i, first), (i + 1, second)):
+                found = builder.insert_element(
+                    found, builder.load(builder.gep(start, [place])), ir.Constant(_INT, lane)
+                )
         return found
 
     return _EIGHT(table, places, types.int32), generate
