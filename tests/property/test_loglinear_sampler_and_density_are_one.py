@@ -229,6 +229,11 @@ def test_bounds_side_by_side_are_those_of_whole_numbers() -> None:
     totals = np.concatenate([np.array([1, 2, 3, 1 << 29, (1 << 30) - 1, 1 << 30]), rng.integers(1, 1 << 30, 2000)])
     parts = np.concatenate([np.minimum(totals, part) for part in (0, 1, 1 << 29)] + [totals - 1, totals, totals // 2])
     totals = np.tile(totals, 6)
+    # Odd totals, of which some part times 2^32 leaves a remainder of 1, and another all but 1.
+    odd = rng.integers(1 << 28, 1 << 29, 500) * 2 + 1
+    inverse = np.asarray([pow(1 << 32, -1, total) for total in odd.tolist()])
+    totals = np.concatenate([totals, odd, odd])
+    parts = np.concatenate([parts, inverse, odd - inverse])
     # Every share begins before the total and ends after 0.
     leasts, ends = np.empty(len(parts), np.uint32), np.empty(len(parts), np.uint32)
     befores, afters = np.minimum(parts, totals - 1), np.maximum(parts, 1)

@@ -50,6 +50,7 @@ LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int
 """2^30 times 2^(-k / 4096)."""
 _STEP_BITS = 12
 _STEP_MASK = STEPS - 1
+_SIGN = np.uint32(1 << 31)
 _AT_A_TIME = 256
 """Number of records filled per batch."""
 _FEW = 4 * LANES
@@ -164,20 +165,18 @@ def _member(upto, start, member, last, width, place):
 def _shares_of_words(befores, afters, totals, some, leasts, ends):
     """First and last word of the shares between two running sums: `_bound` of each, vectorised over records.
 
-    The floating-point quotient is within 1 of the integer quotient, which is below 2^33; the integer remainder
-    corrects it.
+    Floating-point quotients differ from these words by about a half, so that either neighbour is within 1, and the
+    integer remainder corrects it. Less 2^31, processors turn them into 32-bit integers at once.
     """
     for r in range(some):
-        total = np.int64(totals[r])
-        part = 1.0 / np.float64(total)
-        wanted = (np.int64(befores[r]) << 32) + total - 1
-        whole = np.int64(np.float64(wanted) * part)
-        rest = wanted - whole * total
-        leasts[r] = whole + np.int64(rest >= total) - np.int64(rest < 0)
-        wanted = (np.int64(afters[r]) << 32) + total - 1
-        whole = np.int64(np.float64(wanted) * part)
-        rest = wanted - whole * total
-        ends[r] = whole + np.int64(rest >= total) - np.int64(rest < 0) - 1
+        total, before, after = np.int64(totals[r]), np.int64(befores[r]) << 32, np.int64(afters[r]) << 32
+        part = 4294967296.0 / np.float64(totals[r])
+        whole = np.uint32(np.int32(np.float64(befores[r]) * part - 2147483647.5)) ^ _SIGN
+        rest = before + total - 1 - np.int64(np.uint64(whole) * np.uint64(totals[r]))
+        leasts[r] = whole + np.uint32(rest >= total) - np.uint32(rest < 0)
+        whole = np.uint32(np.int32(np.float64(afters[r]) * part - 2147483648.5)) ^ _SIGN
+        rest = after - 1 - np.int64(np.uint64(whole) * np.uint64(totals[r]))
+        ends[r] = whole + np.uint32(rest >= total) - np.uint32(rest < 0)
 
 
 @inner_kernel
