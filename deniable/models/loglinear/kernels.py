@@ -326,14 +326,14 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
         groups = max(groups, group_start[position + 1] - group_start[position])
         most = max(most, size[position])
     # As narrow as the values allow: a batch's arrays are larger than a cache.
-    buckets = np.zeros((m, together), np.uint16)
+    buckets, kept = np.zeros((m, together), np.uint16), np.zeros((m, together), np.uint16)
     strata_of, moved = np.zeros(together, np.int32), np.zeros(together, np.uint32)
     own = np.zeros(_AT_A_TIME, np.int32)
     at = np.zeros((groups, _AT_A_TIME), np.int32)
     sums = np.zeros((most + LANES) * LANES, np.int32)
     of_record = np.zeros(_AT_A_TIME, np.uint32)
     leasts, lasts, starts = of_record.copy(), of_record.copy(), np.zeros(_AT_A_TIME, np.int64)
-    totals, befores, afters, values, none = own.copy(), own.copy(), own.copy(), own.copy(), own[:0]
+    totals, befores, afters, none = own.copy(), own.copy(), own.copy(), own[:0]
     largest = np.zeros(m, np.int64)
     for position in range(m):
         for bucket in range(bucket_start[position], bucket_start[position] + size[position]):
@@ -407,9 +407,9 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                     )
                     if several:
                         _shares_of_words(befores, afters, totals, some, leasts, lasts)
-                drawn = buckets[position]
+                drawn, found = buckets[position, done : done + some], kept[position, done : done + some]
                 for r in range(some):
-                    drawn[done + r] = own[r]
+                    drawn[r] = own[r]
                 if several:
                     guiding = buckets[guide[position]][done : done + some]
                     for r in range(some):
@@ -424,14 +424,18 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                         lasts,
                         of_record,
                         own[:some],
-                        values,
+                        found,
                     )
                 else:
                     for r in range(some):
-                        values[r] = members[firsts[np.uint64(own[r])]]
-                column = columns[position]
-                for r in range(some):
-                    records[begun + done + r, column] = values[r]
+                        found[r] = members[np.uint64(firsts[0] + own[r])]
+        # Records are written while they are in the fastest cache, not once for each position.
+        for done in range(0, in_all, _AT_A_TIME):
+            those = records[begun + done : begun + min(done + _AT_A_TIME, in_all)]
+            for position in range(m):
+                column, found = columns[position], kept[position, done : done + len(those)]
+                for r in range(len(those)):
+                    those[r, column] = found[r]
 
 
 @inner_kernel
