@@ -155,8 +155,8 @@ def _fetch(block, index, copied, live):
     """Copy the first values of each seed, up to the last that any attempt copies; some are overwritten later."""
     records, seeds, nodes = block.records, index.seeds, index.nodes
     those, plausible = block.seed, block.plausible
-    # The first and the last entry of each, so that all fetches are under way before any is awaited.
-    last_value, last_node = np.uint64(seeds.shape[1] - 1), np.uint64(nodes.shape[1] - 1)
+    # The first and the last entry of each that is read, so that all fetches are under way before any is awaited.
+    last_value, last_node = np.uint64(max(copied, 1) - 1), np.uint64(nodes.shape[1] - 1)
     for i in range(live):
         seed = np.uint64(those[i])
         plausible[i] = seeds[seed, 0] + nodes[seed, 0] + seeds[seed, last_value] + nodes[seed, last_node]
@@ -183,9 +183,9 @@ def _keep(block, attempt, live, positions, released, passed):
     plausible, noise, records = block.plausible, block.noise, block.records
     for i in range(live):
         if plausible[i] >= attempt.k + noise[i]:
-            record = released[passed]
+            # A record of its own would count references to the array.
             for column in range(len(positions)):
-                record[column] = records[positions[column], np.uint64(i)]
+                released[np.uint64(passed), np.uint64(column)] = records[positions[column], np.uint64(i)]
             passed += 1
     return passed
 

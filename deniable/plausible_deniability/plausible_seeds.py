@@ -30,6 +30,8 @@ from deniable.plausible_deniability.seed_prefixes import CODE_BITS, EMPTY, SeedP
 
 Scratch = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
+_NODE = np.uint64(0xFFFFFFFF)
+_COUNT_BITS = np.uint64(32)
 _STEP = 2.0**-500
 _UNSTEP = 2.0**500
 
@@ -45,9 +47,9 @@ class IndexArrays(NamedTuple):
         node_count: number of seeds that share each node's prefix, shape (nodes,).
         levels: lengths of prefixes that may be copied, ascending, shape (levels,).
         weights: share of candidates that copy a prefix of each length, shape (levels,).
-        slot_start: start of each depth's hash table in `keys`, from the first level on, shape (depths + 1,).
-        keys: node << 16 | code for each edge one attribute deeper, or all ones.
-        children: the nodes they lead to.
+        slot_start: start of each depth's hash table in `slots`, from the first level on, shape (depths + 1,).
+        slots: side by side, so that a look-up waits for memory once: node << 16 | code for each edge one attribute
+            deeper, or all ones; and count << 32 | the node that it leads to. Shape (slots, 2).
     """
 
     seeds: Codes
@@ -56,8 +58,7 @@ class IndexArrays(NamedTuple):
     levels: NDArray[np.int64]
     weights: NDArray[np.float64]
     slot_start: NDArray[np.int64]
-    keys: NDArray[np.uint64]
-    children: NDArray[np.int32]
+    slots: NDArray[np.uint64]
 
 
 class ClassArrays(NamedTuple):
@@ -205,16 +206,18 @@ class SeedIndex:
             for depth in range(levels[0], levels[-1])
         ]
         total = sum(omega.values())
+        node_count = np.concatenate([np.asarray([n], np.int32), *counted.counts])
         return cls(
             IndexArrays(
                 seeds=counted.seeds,
                 nodes=counted.nodes + np.asarray([first[level] for level in levels], np.int32),
-                node_count=np.concatenate([np.asarray([n], np.int32), *counted.counts]),
+                node_count=node_count,
                 levels=np.asarray(levels, np.int64),
                 weights=np.asarray([omega[m - level] / total for level in levels]),
                 slot_start=np.cumsum([0, *(len(keys) for keys, _ in tables)]).astype(np.int64),
-                keys=np.concatenate([keys for keys, _ in tables] or [np.zeros(0, np.uint64)]),
-                children=np.concatenate([children for _, children in tables] or [np.zeros(0, np.int32)]),
+                slots=np.concatenate(
+                    [np.zeros((0, 2), np.uint64), *(_slots(keys, children, node_count) for keys, children in tables)]
+                ),
             )
         )
 
@@ -222,6 +225,12 @@ class SeedIndex:
         """Working memory of `count_plausible`; not to be shared by threads."""
         levels = len(self.arrays.levels)
         return np.empty(levels, np.int64), np.empty(levels), np.empty(levels, np.int64)
+
+
+def _slots(keys: NDArray[np.uint64], children: NDArray[np.int32], node_count: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """A hash table's keys, and beside each the node that it leads to and the node's number of seeds."""
+    found = node_count[children].astype(np.uint64) << _COUNT_BITS | children.astype(np.uint64)
+    return np.stack([keys, found], axis=1)
 
 
 # The parts of `count_plausible` have a single return each: otherwise numba counts references to every array at every
@@ -279,15 +288,15 @@ def _interval(found, own):
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
-def _child(slot_start, keys, children, depth, node, code):
+def _child(slot_start, slots, depth, node, code):
     """The child of a node for a code, -1 for none; depth counts from the first level on."""
     start = slot_start[depth]
     mask = slot_start[depth + 1] - start - 1
     key = (np.uint64(node) << np.uint64(CODE_BITS)) | np.uint64(code)
     slot = slot_of(key, mask)
-    while keys[start + slot] != EMPTY and keys[start + slot] != key:
+    while slots[start + slot, 0] != EMPTY and slots[start + slot, 0] != key:
         slot = (slot + 1) & mask
-    return children[start + slot] if keys[start + slot] == key else np.int32(-1)
+    return np.int32(slots[start + slot, 1] & _NODE) if slots[start + slot, 0] == key else np.int32(-1)
 
 
 @inner_kernel
@@ -297,7 +306,7 @@ def _count_sharing(index, candidate, seed, level, deeper):
     position = index.levels[level]
     while node >= 0 and position < index.levels[deeper]:
         depth = position - index.levels[0]
-        node = _child(index.slot_start, index.keys, index.children, depth, node, candidate[position])
+        node = _child(index.slot_start, index.slots, depth, node, candidate[position])
         position += 1
     return index.node_count[node] if node >= 0 else np.int32(0)
 
@@ -447,13 +456,13 @@ def _subtract_beyond(index, block, own, beyond, live):
 
     Candidates go one attribute deeper together, so that their look-ups in memory are under way at the same time.
     """
-    nodes, node_count, levels = index.nodes, index.node_count, index.levels
-    slot_start, keys, children = index.slot_start, index.keys, index.children
+    nodes, levels, slot_start, slots = index.nodes, index.levels, index.slot_start, index.slots
     plausible, seeds, records = block.plausible, block.seed, block.records
     one, first, last = np.uint64(1), levels[0], len(levels) - 1
-    walking, node, slots = np.empty(live, np.int64), np.zeros(live, np.int32), np.empty(live, np.uint64)
+    zero = np.uint64(0)
+    walking, node, own_slot = np.empty(live, np.int64), np.zeros(live, np.int32), np.empty(live, np.uint64)
     position, end = np.empty(live, np.int64), np.empty(live, np.int64)
-    key, found, child = np.empty(live, np.uint64), np.empty(live, np.uint64), np.empty(live, np.int32)
+    key, found, child = np.empty(live, np.uint64), np.empty(live, np.uint64), np.empty(live, np.uint64)
     some = 0
     for i in range(live):
         walking[some] = i
@@ -467,25 +476,25 @@ def _subtract_beyond(index, block, own, beyond, live):
             start = slot_start[at - np.uint64(first)]
             mask = slot_start[at - np.uint64(first) + one] - start - 1
             key[w] = np.uint64(node[w]) << np.uint64(CODE_BITS) | np.uint64(records[at, np.uint64(walking[w])])
-            slots[w] = np.uint64(start + slot_of(key[w], mask))
-            found[w] = keys[slots[w]]
-            child[w] = children[slots[w]]
+            own_slot[w] = np.uint64(start + slot_of(key[w], mask))
+            found[w] = slots[own_slot[w], zero]
+            child[w] = slots[own_slot[w], one]
         left = 0
         for w in range(some):
-            i, own_key, reached = walking[w], key[w], child[w]
+            i, own_key, reached, there = walking[w], key[w], child[w], True
             if found[w] != own_key:
                 at = np.uint64(position[w] - first)
                 start = slot_start[at]
                 mask = slot_start[at + one] - start - 1
-                slot = np.int64(slots[w]) - start
-                while keys[start + slot] != EMPTY and keys[start + slot] != own_key:
+                slot = np.int64(own_slot[w]) - start
+                while slots[start + slot, 0] != EMPTY and slots[start + slot, 0] != own_key:
                     slot = (slot + 1) & mask
-                reached = children[start + slot] if keys[start + slot] == own_key else np.int32(-1)
+                reached, there = slots[start + slot, 1], slots[start + slot, 0] == own_key
             deeper = position[w] + 1
-            if reached >= 0 and deeper == end[w]:
-                plausible[i] -= node_count[np.uint64(reached)]
-            walking[left], node[left], position[left], end[left] = i, reached, deeper, end[w]
-            left += reached >= 0 and deeper < end[w]
+            if there and deeper == end[w]:
+                plausible[i] -= np.int64(reached >> _COUNT_BITS)
+            walking[left], node[left], position[left], end[left] = i, np.int32(reached & _NODE), deeper, end[w]
+            left += there and deeper < end[w]
         some = left
 
 

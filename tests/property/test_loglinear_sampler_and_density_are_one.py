@@ -12,6 +12,7 @@ import pytest
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.loglinear.quantization import within_buckets
 from deniable.models.loglinear import factors as factors_module
 from deniable.models.loglinear import kernels
 from deniable.models.loglinear import net as net_module
@@ -139,6 +140,21 @@ def test_the_fast_kernel_draws_what_single_words_stand_for(number: int, monkeypa
         assert np.array_equal(again.in_order(again.sample(words)), records)
 
 
+@pytest.mark.parametrize("values", [7, 8, 9, 33, 34, 400])
+def test_the_fast_kernel_finds_values_in_buckets_of_any_size(values: int) -> None:
+    rng = np.random.default_rng(values)
+    buckets = np.sort(rng.integers(0, 2, 3 + values) * (np.arange(3 + values) >= values)).astype(np.uint16)
+    net = guided(kinds=5, recoded=rng.integers(0, len(buckets), 5).astype(np.uint16), buckets=buckets)
+    shape = (5, len(buckets))
+    spread = within_buckets(buckets, rng.random(shape) ** 9 * (rng.random(shape) < 0.9))
+    net = replace(net, within=(net.within[0], spread))
+    words = stream(f"values {values}").take(2 * 1000)
+    records = net.sample(words)
+    for record, own in zip(records, words.reshape(-1, 2), strict=True):
+        assert _draw(net.arrays, 1, record.copy(), own[1]) == record[1]
+    assert len(set(records[:, 1].tolist())) > min(values, 100) / 2
+
+
 def test_records_follow_the_density() -> None:
     net = random_net("frequencies", 3, largest=4, spread=4_000)
     n = 400_000
@@ -213,6 +229,11 @@ def test_bounds_side_by_side_are_those_of_whole_numbers() -> None:
     totals = np.concatenate([np.array([1, 2, 3, 1 << 29, (1 << 30) - 1, 1 << 30]), rng.integers(1, 1 << 30, 2000)])
     parts = np.concatenate([np.minimum(totals, part) for part in (0, 1, 1 << 29)] + [totals - 1, totals, totals // 2])
     totals = np.tile(totals, 6)
+    # Odd totals, of which some part times 2^32 leaves a remainder of 1, and another all but 1.
+    odd = rng.integers(1 << 28, 1 << 29, 500) * 2 + 1
+    inverse = np.asarray([pow(1 << 32, -1, total) for total in odd.tolist()])
+    totals = np.concatenate([totals, odd, odd])
+    parts = np.concatenate([parts, inverse, odd - inverse])
     # Every share begins before the total and ends after 0.
     leasts, ends = np.empty(len(parts), np.uint32), np.empty(len(parts), np.uint32)
     befores, afters = np.minimum(parts, totals - 1), np.maximum(parts, 1)

@@ -82,5 +82,25 @@ def test_numbers_below_a_word_are_counted_without_signs() -> None:
     assert np.array_equal(found, (windows[:, None, :] < UNSIGNED[None, :, None]).sum(axis=2))
 
 
+@numba.njit
+def _within(numbers: Any, widths: Any, limits: Any, found: Any) -> None:
+    for i in range(len(widths)):
+        found[i] = vectors.count_within(numbers, i, widths[i], limits[i])
+
+
+def test_values_are_counted_up_to_the_first_whose_share_exceeds_a_limit() -> None:
+    # Sums may fall at the end of a bucket, beyond which nothing counts.
+    numbers = np.sort(RNG.integers(0, (1 << 30) + 1, (40, LANES)), axis=1).ravel().astype(np.int32)
+    widths = np.resize(UNSIGNED, len(numbers) - LANES)
+    limits = (RNG.random(len(widths)) * (widths + 1.0)).astype(np.uint32)
+    limits[::3] = np.minimum(widths[::3], (numbers[: len(widths) : 3] * (widths[::3] + np.int64(1))) >> 30)
+    found = np.zeros(len(widths), np.int64)
+    _within(numbers, widths, limits, found)
+    windows = np.lib.stride_tricks.sliding_window_view(numbers, LANES)[: len(widths)].astype(np.int64)
+    beyond = (windows * (widths[:, None] + np.int64(1))) >> 30 > limits[:, None]
+    assert np.array_equal(found, np.where(beyond.any(axis=1), beyond.argmax(axis=1), LANES))
+    assert set(found.tolist()) == set(range(LANES + 1))
+
+
 def test_rows_are_as_wide_as_the_vectors_that_read_them() -> None:
     assert [vectors.row_width(size) for size in (1, 2, 3, 4, 5, 8, 9, 24)] == [2, 2, 4, 4, 8, 8, 16, 24]

@@ -27,6 +27,7 @@ from deniable.models.loglinear.vectors import (
     add_rows_of_four,
     add_rows_of_two,
     count_below,
+    count_within,
     eight,
     if_at_most,
     larger,
@@ -49,8 +50,11 @@ LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int
 """2^30 times 2^(-k / 4096)."""
 _STEP_BITS = 12
 _STEP_MASK = STEPS - 1
+_SIGN = np.uint32(1 << 31)
 _AT_A_TIME = 256
 """Number of records filled per batch."""
+_FEW = 4 * LANES
+"""Values of a bucket that are compared in their order; more are bisected first."""
 
 
 class LoglinearArrays(NamedTuple):
@@ -161,25 +165,23 @@ def _member(upto, start, member, last, width, place):
 def _shares_of_words(befores, afters, totals, some, leasts, ends):
     """First and last word of the shares between two running sums: `_bound` of each, vectorised over records.
 
-    The floating-point quotient is within 1 of the integer quotient, which is below 2^33; the integer remainder
-    corrects it.
+    Floating-point quotients differ from these words by about a half, so that either neighbour is within 1, and the
+    integer remainder corrects it. Less 2^31, processors turn them into 32-bit integers at once.
     """
     for r in range(some):
-        total = np.int64(totals[r])
-        part = 1.0 / np.float64(total)
-        wanted = (np.int64(befores[r]) << 32) + total - 1
-        whole = np.int64(np.float64(wanted) * part)
-        rest = wanted - whole * total
-        leasts[r] = whole + np.int64(rest >= total) - np.int64(rest < 0)
-        wanted = (np.int64(afters[r]) << 32) + total - 1
-        whole = np.int64(np.float64(wanted) * part)
-        rest = wanted - whole * total
-        ends[r] = whole + np.int64(rest >= total) - np.int64(rest < 0) - 1
+        total, before, after = np.int64(totals[r]), np.int64(befores[r]) << 32, np.int64(afters[r]) << 32
+        part = 4294967296.0 / np.float64(totals[r])
+        whole = np.uint32(np.int32(np.float64(befores[r]) * part - 2147483647.5)) ^ _SIGN
+        rest = before + total - 1 - np.int64(np.uint64(whole) * np.uint64(totals[r]))
+        leasts[r] = whole + np.uint32(rest >= total) - np.uint32(rest < 0)
+        whole = np.uint32(np.int32(np.float64(afters[r]) * part - 2147483648.5)) ^ _SIGN
+        rest = after - 1 - np.int64(np.uint64(whole) * np.uint64(totals[r]))
+        ends[r] = whole + np.uint32(rest >= total) - np.uint32(rest < 0)
 
 
 @inner_kernel
-def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, values):
-    """The value of each record within its bucket, as in `_member`, with the bisections that the largest bucket needs.
+def _members(upto, members, firsts, largest, starts, leasts, lasts, words, own, values):
+    """The value of each record within its bucket, as in `_member`: eight values are compared at a time.
 
     Args:
         upto: running sums of the weights.
@@ -188,7 +190,7 @@ def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, v
         largest: largest number of values of a bucket.
         starts: start of the weights that each record's guide selects, less the index of the position's first value.
         leasts: first word of each record's share of 2^32.
-        ends: its last word.
+        lasts: its last word.
         words: the records' words.
         own: the records' buckets.
         values: filled with the values.
@@ -196,16 +198,20 @@ def _members(upto, members, firsts, largest, starts, leasts, ends, words, own, v
     for r in range(len(own)):
         bucket = np.uint64(own[r])
         member = firsts[bucket]
-        left = firsts[bucket + np.uint64(1)] - member
-        start, width = starts[r], np.int64(ends[r]) - np.int64(leasts[r]) + 1
-        place = np.int64(words[r]) - np.int64(leasts[r])
-        reach = largest
-        while reach > 1:
-            half = left >> 1
-            middle = np.uint64(start + member + max(half, 1) - 1)
-            member += half if (upto[middle] * width) >> 30 <= place else 0
-            left -= half
-            reach -= reach >> 1
+        width, place = lasts[r] - leasts[r], words[r] - leasts[r]
+        if largest > _FEW:
+            left, reach = firsts[bucket + np.uint64(1)] - member, largest
+            while reach > _FEW:
+                half = left >> 1
+                middle = np.uint64(starts[r] + member + max(half, 1) - 1)
+                member += half if (upto[middle] * (np.int64(width) + 1)) >> 30 <= place else 0
+                left -= half
+                reach -= reach >> 1
+        before = count_within(upto, starts[r] + member, width, place)
+        member += before
+        while before == LANES:
+            before = count_within(upto, starts[r] + member, width, place)
+            member += before
         values[r] = members[np.uint64(member)]
 
 
@@ -217,20 +223,6 @@ def _rows(parent, stride, first, last, begin, buckets, done, rows):
         own, by = buckets[parent[p]][done : done + len(rows)], np.int32(stride[p])
         for r in range(len(rows)):
             rows[r] += by * np.int32(own[r])
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def _sums_of_eight(logs, n, starts, r, stride, groups, sums, place):
-    """Fill the sums of the groups' logarithms of eight records, entry by entry; the largest sum of each record."""
-    if n <= PAIR:
-        best = add_rows_of_two(logs, 0, starts, r, stride, groups, sums, place)
-    elif n <= HALF:
-        best = add_rows_of_four(logs, 0, starts, r, stride, groups, sums, place)
-    else:
-        best = add_rows(logs, 0, starts, r, stride, groups, sums, place)
-        for i in range(LANES, n, LANES):
-            best = larger(best, add_rows(logs, i, starts, r, stride, groups, sums, place + i * LANES))
-    return best
 
 
 @inner_kernel
@@ -261,7 +253,16 @@ def _draw_some(logs, leading, shorter, n, at, groups, some, words, sums, kept, d
     none, one, shorter = eight(np.int32(0)), eight(np.int32(1)), np.int32(shorter)
     bounded = len(befores) > 0
     for r in range(0, some, LANES):
-        best, total = _sums_of_eight(logs, n, starts, r, stride, groups, sums, place), none
+        # In a function of its own, this would count references to the arrays for every eight records.
+        if n <= PAIR:
+            best = add_rows_of_two(logs, 0, starts, r, stride, groups, sums, place)
+        elif n <= HALF:
+            best = add_rows_of_four(logs, 0, starts, r, stride, groups, sums, place)
+        else:
+            best = add_rows(logs, 0, starts, r, stride, groups, sums, place)
+            for i in range(LANES, n, LANES):
+                best = larger(best, add_rows(logs, i, starts, r, stride, groups, sums, place + i * LANES))
+        total = none
         for i in range(place, place + n * LANES, LANES):
             below = minus(best, load(sums, i))
             total = plus(total, larger(shifted(looked_up(leading, below, _STEP_MASK), below, _STEP_BITS, shorter), one))
@@ -325,14 +326,14 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
         groups = max(groups, group_start[position + 1] - group_start[position])
         most = max(most, size[position])
     # As narrow as the values allow: a batch's arrays are larger than a cache.
-    buckets = np.zeros((m, together), np.uint16)
+    buckets, kept = np.zeros((m, together), np.uint16), np.zeros((m, together), np.uint16)
     strata_of, moved = np.zeros(together, np.int32), np.zeros(together, np.uint32)
     own = np.zeros(_AT_A_TIME, np.int32)
     at = np.zeros((groups, _AT_A_TIME), np.int32)
     sums = np.zeros((most + LANES) * LANES, np.int32)
     of_record = np.zeros(_AT_A_TIME, np.uint32)
     leasts, lasts, starts = of_record.copy(), of_record.copy(), np.zeros(_AT_A_TIME, np.int64)
-    totals, befores, afters, values, none = own.copy(), own.copy(), own.copy(), own.copy(), own[:0]
+    totals, befores, afters, none = own.copy(), own.copy(), own.copy(), own[:0]
     largest = np.zeros(m, np.int64)
     for position in range(m):
         for bucket in range(bucket_start[position], bucket_start[position] + size[position]):
@@ -406,9 +407,9 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                     )
                     if several:
                         _shares_of_words(befores, afters, totals, some, leasts, lasts)
-                drawn = buckets[position]
+                drawn, found = buckets[position, done : done + some], kept[position, done : done + some]
                 for r in range(some):
-                    drawn[done + r] = own[r]
+                    drawn[r] = own[r]
                 if several:
                     guiding = buckets[guide[position]][done : done + some]
                     for r in range(some):
@@ -423,14 +424,18 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                         lasts,
                         of_record,
                         own[:some],
-                        values,
+                        found,
                     )
                 else:
                     for r in range(some):
-                        values[r] = members[firsts[np.uint64(own[r])]]
-                column = columns[position]
-                for r in range(some):
-                    records[begun + done + r, column] = values[r]
+                        found[r] = members[np.uint64(firsts[0] + own[r])]
+        # Records are written while they are in the fastest cache, not once for each position.
+        for done in range(0, in_all, _AT_A_TIME):
+            those = records[begun + done : begun + min(done + _AT_A_TIME, in_all)]
+            for position in range(m):
+                column, found = columns[position], kept[position, done : done + len(those)]
+                for r in range(len(those)):
+                    those[r, column] = found[r]
 
 
 @inner_kernel

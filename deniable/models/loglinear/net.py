@@ -19,7 +19,7 @@ from deniable.models.loglinear.flat_tables import Attributes, strides_of
 from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_ends, sample
 from deniable.models.loglinear.matching import WHOLE, PairTable, matched, words_of_matching
 from deniable.models.loglinear.stratified_sampling import Strata, no_strata, strata
-from deniable.models.loglinear.vectors import row_width
+from deniable.models.loglinear.vectors import LANES, row_width
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 FORMAT = "deniable/loglinear-net/3"
@@ -149,8 +149,12 @@ class LoglinearNet(SequentialModel):
             ),
             low=np.concatenate(low).astype(np.int32),
             high=np.concatenate(high).astype(np.int32),
+            # Eight are read at a time, of the last ones too.
             upto=np.concatenate(
-                [own.reshape(-1, len(each))[:, each].ravel() for own, each in zip(high, members, strict=True)]
+                [
+                    *(own.reshape(-1, len(each))[:, each].ravel() for own, each in zip(high, members, strict=True)),
+                    np.full(LANES, WITHIN),
+                ]
             ).astype(np.int32),
             bucket_start=starts([len(counts) + 1 for counts in inside]),
             member_start=np.concatenate(member_start).astype(np.int64),

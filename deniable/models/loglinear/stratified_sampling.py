@@ -108,19 +108,21 @@ def spread(first, room, words, moved):
     upper = np.empty(some, np.uint16)
     for r in range(some):
         first[r] += np.int32((np.uint64(words[r] & np.uint32(0xFFFF)) * np.uint64(room)) >> np.uint64(16))
+    # A record's rank is the number of those in earlier places and, in its own, of those before it.
     for r in range(some):
-        ends[np.uint32(first[r])] += np.uint16(1)
+        place = np.uint32(first[r])
+        rank[r] = ends[place]
+        ends[place] += np.uint16(1)
     running = np.uint16(0)
     for at in range(PLACES):
         held = ends[at]
         ends[at] = running
         running += held
     for r in range(some):
-        place = np.uint32(first[r])
-        own = ends[place]
-        ends[place] = own + np.uint16(1)
+        own = ends[np.uint32(first[r])] + rank[r]
         rank[r] = own
-        upper[own] = words[r] >> np.uint32(16)
+    for r in range(some):
+        upper[rank[r]] = words[r] >> np.uint32(16)
     # For each pair, each four, and so on, the first record's bits determine which half comes first.
     flips = np.int32(0)
     for k in range(some):

@@ -205,9 +205,18 @@ def looked_up(typing_context, table, places, mask):  # noqa: ARG001
         start = _start(context, builder, signature.args[0], arguments[0])
         places = builder.and_(arguments[1], _splat(builder, arguments[2]))
         found = ir.Constant(_VECTOR, ir.Undefined)
-        for lane in (ir.Constant(_INT, i) for i in range(LANES)):
-            place = builder.zext(builder.extract_element(places, lane), _LONG)
-            found = builder.insert_element(found, builder.load(builder.gep(start, [place])), lane)
+        pairs = builder.bitcast(places, ir.VectorType(_LONG, LANES // 2))
+        for i in range(0, LANES, 2):
+            # Two places leave the vector at once.
+            both = builder.extract_element(pairs, ir.Constant(_INT, i // 2))
+            first, second = (
+                builder.and_(both, ir.Constant(_LONG, 0xFFFFFFFF)),
+                builder.lshr(both, ir.Constant(_LONG, 32)),
+            )
+            for lane, place in ((i, first), (i + 1, second)):
+                found = builder.insert_element(
+                    found, builder.load(builder.gep(start, [place])), ir.Constant(_INT, lane)
+                )
         return found
 
     return _EIGHT(table, places, types.int32), generate
@@ -248,3 +257,24 @@ def count_below(typing_context, numbers, place, word):  # noqa: ARG001
         return builder.zext(builder.ctpop(builder.bitcast(below, ir.IntType(LANES))), _LONG)
 
     return types.int64(numbers, types.int64, types.uint32), generate
+
+
+@_generated
+def count_within(typing_context, numbers, place, width, limit):  # noqa: ARG001
+    """How many of the eight numbers from a place on come before the first whose share exceeds a limit.
+
+    A share of width + 1 words begins at 0; numbers are out of 2^30, and the limit is at most the width, both without
+    signs.
+    """
+
+    def generate(context, builder, signature, arguments):
+        wide = ir.VectorType(_LONG, LANES)
+        own = _read(builder, _start(context, builder, signature.args[0], arguments[0]), arguments[1])
+        own, width, limit = (
+            builder.zext(vector, wide) for vector in (own, _splat(builder, arguments[2]), _splat(builder, arguments[3]))
+        )
+        scaled = builder.lshr(builder.add(builder.mul(own, width), own), ir.Constant(wide, [30] * LANES))
+        beyond = builder.bitcast(builder.icmp_signed(">", scaled, limit), ir.IntType(LANES))
+        return builder.zext(builder.cttz(beyond, ir.Constant(ir.IntType(1), 0)), _LONG)
+
+    return types.int64(numbers, types.int64, types.uint32, types.uint32), generate
