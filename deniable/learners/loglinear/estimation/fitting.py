@@ -237,19 +237,23 @@ class Fit:
     def _shares(self, j: int, law: Cells) -> Cells:
         """Shares of the records in the cells of the j-th table, by a distribution of each group."""
         found = np.zeros_like(self._targets[j])
-        _expect(self._codes[j], law * self._weights[:, None], found)
+        _expect(self._codes[j], law, self._weights, found)
         place = self._tables[j].index(self._attribute)
-        return np.asarray(np.moveaxis(found.reshape(*self._shapes[j], self._size), -1, place))
+        return _from_last(found.reshape(*self._shapes[j], self._size), place)
 
     def _target(self, j: int, count: Cells) -> Cells:
         """Target shares, consistent with the parents' configurations in the population and with the margin."""
-        table = np.moveaxis(count, self._tables[j].index(self._attribute), -1).reshape(-1, self._size)
+        place = self._tables[j].index(self._attribute)
+        table = _to_last(count, place).reshape(-1, self._size)
+        permitted = self._shape.permitted(self._tables[j])
+        if permitted is None:
+            target = np.empty(table.shape)
+            by_rows = table.flags.c_contiguous
+            _set_target(table, table.sum(), by_rows, self._margin, self._codes[j], self._weights, target)
+            return target
         table = table / table.sum()
         table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
-        permitted = self._shape.permitted(self._tables[j])
-        if permitted is not None:
-            share = np.moveaxis(permitted, self._tables[j].index(self._attribute), -1)
-            table = table * (share > 0).reshape(table.shape)
+        table = table * (_to_last(permitted, place) > 0).reshape(table.shape)
         seen = np.bincount(self._codes[j], weights=self._weights, minlength=len(table)).astype(np.float64)
         return raked(table, [((0,), seen), ((1,), self._margin)])
 
@@ -262,6 +266,51 @@ class Fit:
         _fit(self._weights, self._codes[list(tables)], offsets, targets, flat, law, passes, LARGEST_FACTOR)
         for logs, start, end in zip(fitted, offsets, offsets[1:], strict=False):
             logs[...] = flat[start:end].reshape(logs.shape)
+
+
+def _to_last(table: Cells, axis: int) -> Cells:
+    """A view of a table with an axis moved to the end."""
+    axes = range(table.ndim)
+    return table.transpose([*(other for other in axes if other != axis), axis])
+
+
+def _from_last(table: Cells, axis: int) -> Cells:
+    """A view of a table with the last axis moved to a place."""
+    axes = range(table.ndim - 1)
+    return table.transpose([*axes[:axis], len(axes), *axes[axis:]])
+
+
+@kernel
+def _set_target(table, total, by_rows, margin, codes, weights, target):
+    """Set target shares from counts; see `Fit._target`.
+
+    Args:
+        table: counts, shape (configurations of the parents, buckets).
+        total: their sum.
+        by_rows: whether the table's rows are contiguous, on which NumPy's order of summation within a row depends.
+        margin: shares of the buckets.
+        codes: configuration of each group.
+        weights: share of each group.
+        target: filled, of the table's shape.
+    """
+    rows, size = table.shape
+    seen = np.zeros(rows)
+    for g in range(len(codes)):
+        seen[codes[g]] += weights[g]
+    own = np.empty(size)
+    for i in range(rows):
+        for x in range(size):
+            own[x] = table[i, x] / total
+        added = 0.0
+        if by_rows:
+            added = added_up(own)
+        else:
+            for x in range(size):
+                added += own[x]
+        least = FLOOR * added
+        for x in range(size):
+            target[i, x] = max(own[x], least * margin[x]) + _TINY
+    _rake_pair(target, seen, margin, _RAKING)
 
 
 @kernel
@@ -463,11 +512,11 @@ def _scale_rows(law, rows, scales, scaled):
 
 
 @kernel
-def _expect(rows, law, expected):
-    """Add each group's distribution to its row."""
+def _expect(rows, law, weights, expected):
+    """Add each group's distribution, times its weight, to its row."""
     for g in range(len(law)):
         for x in range(law.shape[1]):
-            expected[rows[g], x] += law[g, x]
+            expected[rows[g], x] += law[g, x] * weights[g]
 
 
 @kernel
