@@ -109,7 +109,7 @@ def _as_by_library(events: Sequence[MechanismEvent], delta: float) -> float:
     """The epsilon of `pld_by_either` up to a few millionths, by our own derivation: the library is slow to import."""
     misplaced = _misplaced(events)
     certified = delta >= _MARGIN * misplaced
-    return pld_by_hand(_merged(events), delta - misplaced if certified else delta)
+    return pld_by_hand(events, delta - misplaced if certified else delta)
 
 
 def pld_by_either(events: Sequence[MechanismEvent], delta: float) -> float:

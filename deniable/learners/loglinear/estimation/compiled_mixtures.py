@@ -112,7 +112,7 @@ def maximise(likelihood, weights, prior, steps):
 
 @inner_kernel
 def _order_of_sums(components):
-    """The order in which components are added: pairs of an even and an odd one, backwards within each block of eight."""
+    """The order in which components are added: within each block of eight by pairs, the last pair first."""
     order = np.arange(components)
     for block in range(0, components - components % 8, 8):
         for pair in range(0, 8, 2):
