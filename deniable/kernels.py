@@ -3,9 +3,19 @@
 The wrappers by which Python or C would call a kernel take as long to compile as a small kernel.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numba
+from numba.np import linalg
+
+
+def _without_blas() -> NoReturn:
+    """Tell numba that there is no BLAS."""
+    raise ImportError("kernels use no BLAS, whose sums depend on the processor.")
+
+
+# Otherwise numba imports SciPy's linear algebra when the first kernel is called, which takes as long as many kernels.
+linalg.ensure_blas = _without_blas
 
 _ALL: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}
 

@@ -7,7 +7,7 @@ pair of distributions whose curve is nowhere below that of a mechanism dominates
 dominate T-fold adaptive composition (Zhu, Dong, Wang 2022, Theorem 10).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +27,8 @@ _ROUNDING = 64 * 2.0**-53
 _LEFT_OUT = 1e-15
 # Longest window that is transformed; for longer ones the Chernoff bound is returned.
 _LONGEST_WINDOW = 1 << 23
+# The search for the smallest value of a function at many places begins with every 64th.
+_STRIDE = 64
 # How far below the moment bound epsilon is searched, in units of 1 / order.
 _REACH_BELOW = 60.0
 # Above this the rounding error of a sum near -1 would matter.
@@ -214,9 +216,33 @@ def _chernoff(runs: Runs, delta: float) -> tuple[float, float]:
 
     # The bound is valid at any order; an order within a few per cent of the best costs almost nothing.
     orders = np.geomspace(1e-4, 1e6, 401)
-    bounds = [bound(order) for order in orders]
-    best = int(np.argmin(bounds))
-    return float(orders[best]), float(bounds[best])
+    best, least = _least(bound, orders)
+    return float(orders[best]), least
+
+
+def _least(function: Callable[[float], float], places: Reals) -> tuple[int, float]:
+    """Where the first smallest value of a quasi-convex function is among ascending places, and that value.
+
+    A convex function divided by its argument is quasi-convex: it decreases up to its minimum, and then increases. Few
+    places suffice: first those far apart, then those around the best of them.
+
+    Args:
+        function: the function; it may be infinite from some place on.
+        places: ascending, at least one.
+    """
+    found: dict[int, float] = {}
+
+    def value(index: int) -> float:
+        if index not in found:
+            found[index] = function(float(places[index]))
+        return found[index]
+
+    low, high, stride = 0, len(places) - 1, _STRIDE
+    while True:
+        best = min([*range(low, high, stride), high], key=value)
+        if stride == 1:
+            return best, value(best)
+        low, high, stride = max(best - stride, 0), min(best + stride, len(places) - 1), stride // 4
 
 
 def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | None:
@@ -229,15 +255,18 @@ def _compose_tilted(runs: Runs, order: float) -> tuple[Reals, Reals, float] | No
         variance += times * _mean(law, (losses - _mean(law, losses)) ** 2)
     deviation = max(step, sqrt(variance))
     reach = np.geomspace(1 / 64, 64, 49) * sqrt(-2 * log(_LEFT_OUT)) / deviation
-    # No sum exceeds that of the extreme losses, which may be tighter than the moment bound.
-    above = min(
-        sum(times * float(pair.losses[-1]) for pair, times in runs) * step,
-        *((_log_moment(runs, order + u) - scale - log(_LEFT_OUT)) / u for u in reach),
-    )
-    below = max(
-        sum(times * float(pair.losses[0]) for pair, times in runs) * step,
-        *(-(_log_moment(runs, order - u) - scale - log(_LEFT_OUT)) / u for u in reach),
-    )
+
+    def reached(side: int) -> float:
+        """Bound on the sums above (side 1), or on their negatives, that keep all but a small probability."""
+        most = sum(times * max(side * int(end) for end in pair.losses[[0, -1]]) for pair, times in runs) * step
+
+        def bound(order_beyond: float) -> float:
+            return (_log_moment(runs, order + side * order_beyond) - scale - log(_LEFT_OUT)) / order_beyond
+
+        # No sum exceeds that of the extreme losses, which may be tighter than the moment bound.
+        return min(most, _least(bound, reach)[1])
+
+    above, below = reached(1), -reached(-1)
     if not above - below < _LONGEST_WINDOW * step:
         return None
     first = int(below // step)

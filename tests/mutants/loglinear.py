@@ -190,7 +190,7 @@ MUTANTS = (
     *faults(
         "deniable/privacy/accounting.py",
         (
-            "        if cost <= epsilon:\n",
+            "        if cost * (1 + _LIBRARY_AGREES) <= epsilon:\n",
             "        if True:\n",
             "calibration takes noise that costs more than the recipe allows",
             _WHOLE,

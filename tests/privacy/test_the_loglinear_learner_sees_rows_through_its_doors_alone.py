@@ -22,7 +22,13 @@ from deniable.learners.loglinear.dependency_graph import dependences
 from deniable.learners.loglinear.estimation import maximum_entropy
 from deniable.learners.loglinear.estimation.counting import Counter, Partition, RowCounter
 from deniable.learners.loglinear.estimation.detected_zeros import occupied
-from deniable.learners.loglinear.estimation.maximum_entropy import Evidence, estimate_margins, estimate_total, product
+from deniable.learners.loglinear.estimation.maximum_entropy import (
+    Estimates,
+    Evidence,
+    estimate_margins,
+    estimate_total,
+    product,
+)
 from deniable.learners.loglinear.learning import Learnt, learn
 from deniable.learners.loglinear.measurements import Measurements, PrivateQueries
 from deniable.learners.loglinear.plan import FEWEST_SHARES, LoglinearPlan, LoglinearRecipe, NoiseChoice
@@ -482,17 +488,25 @@ def test_a_table_that_counts_rows_twice_is_found() -> None:
     assert "sensitivity of a table" in audit(plan_of("40", "0"), doubling)[0]
 
 
-def independent(evidence: Evidence, words: Any, wanted: Any, order: Any = None) -> Any:
-    """In place of gluing: the model of independent attributes, which takes no time."""
-    del words, wanted
-    total, sizes = estimate_total(evidence.ones), evidence.shape.sizes
-    margins = estimate_margins(evidence.ones, sizes, total)
+def independent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of fits: the model of independent attributes, which takes no time."""
 
-    def expected(attributes: tuple[int, ...]) -> Any:
-        return product([margins[i] for i in attributes], total)
+    def estimates(evidence: Evidence) -> Estimates:
+        total, sizes = estimate_total(evidence.ones), evidence.shape.sizes
+        margins = estimate_margins(evidence.ones, sizes, total)
+        tables = (product([margins[i] for i in table.attributes], total) for table in evidence.tables)
+        return Estimates(total, margins, tuple(tables))
 
-    tables = tuple(expected(table.attributes) for table in evidence.tables)
-    return SimpleNamespace(total=total, margins=margins, tables=tables, order=order, without=tables, expected=expected)
+    def fit(order: tuple[int, ...], _: Evidence, found: Estimates, *__: Any, **___: Any) -> Any:
+        def expected(attributes: tuple[int, ...]) -> Any:
+            return product([found.margins[i] for i in attributes], found.total)
+
+        own = {"margins": found.margins, "tables": found.tables, "without": found.tables}
+        return SimpleNamespace(total=found.total, order=order, expected=expected, **own)
+
+    monkeypatch.setattr(learning, "estimates_from", estimates)
+    monkeypatch.setattr(learning, "best_order", lambda *_: ())
+    monkeypatch.setattr(learning, "fit_along", fit)
 
 
 class Quick(Measurements):
@@ -505,7 +519,7 @@ class Quick(Measurements):
 
 def test_a_table_of_many_attributes_is_learnt_with_the_shares_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that shares are at their largest, and with so much to go on that all tables are asked for."""
-    monkeypatch.setattr(learning, "fit_maximum_entropy", independent)
+    independent(monkeypatch)
     m, people = drawn(125, least=81), 4_000
     wide = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(m)), target="a0")
     plan = LoglinearRecipe(Fraction(60), Fraction(1, 10**6), "gaussian").calibrate(wide)

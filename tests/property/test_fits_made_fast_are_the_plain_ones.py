@@ -83,6 +83,21 @@ def test_a_fit_groups_and_adds_up_records_one_by_one(records: int, attribute: in
         assert found.tobytes() == (plain / records).tobytes()
 
 
+@pytest.mark.parametrize("sizes", [(), (3,), (40, 2, 90), (2000, 3, 5000, 70), (1 << 20, 1 << 30, 7, 1 << 29, 1 << 30)])
+@pytest.mark.parametrize("records", [1, 50, 20_000])
+def test_joint_buckets_are_numbered_as_they_appear(sizes: tuple[int, ...], records: int) -> None:
+    chance = np.random.default_rng([*sizes, records])
+    # Few distinct buckets, some of them the largest, so that joint buckets recur.
+    held = [np.append(chance.integers(0, size, 9), size - 1) for size in sizes]
+    people = np.asarray([own[chance.integers(0, 10, records)] for own in held], np.int32).reshape(len(sizes), records)
+    group, first = np.empty(records, np.int32), np.empty(records, np.int64)
+    made = fitting._group(people, np.arange(len(sizes)), np.asarray(sizes, np.int64), group, first)
+    numbers: dict[bytes, int] = {}
+    assert group.tolist() == [numbers.setdefault(people[:, r].tobytes(), len(numbers)) for r in range(records)]
+    assert made == len(numbers)
+    assert first[:made].tolist() == [group.tolist().index(number) for number in range(made)]
+
+
 @pytest.mark.parametrize("records", [1, 6, 3000])
 @pytest.mark.parametrize("attribute", [1, 2, 4])
 def test_a_fit_scales_each_distribution_entry_by_entry(records: int, attribute: int) -> None:
@@ -208,7 +223,8 @@ class _Table:
 
 
 def _alone(order: tuple[int, ...], evidence: Evidence, estimates: Estimates, words: NDArray[np.uint32]) -> FittedModel:
-    return maximum_entropy.glue_along(order, evidence, estimates, words, "shares")
+    asked = [those for those in TABLES if len(those) == 2]
+    return maximum_entropy.fit_along(order, evidence, estimates, words, asked=asked)
 
 
 def _misfit(glued: FittedModel) -> float:

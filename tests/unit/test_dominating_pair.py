@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from deniable.privacy.dominating_pair import (
     _decayed_sums,
     _fast_length,
     _first_within,
+    _least,
     composed_epsilon,
     connect_the_dots,
 )
@@ -173,3 +175,36 @@ def test_a_moment_too_small_for_a_float_is_bounded_from_above() -> None:
     certain = DominatingPair(1.0, np.array([60]), np.array([1.0]), 0.0)
     assert certain.log_moment(-1) == pytest.approx(-60, rel=1e-9)
     assert -3000 <= certain.log_moment(-50) < -700
+
+
+def test_the_smallest_value_is_found_as_by_looking_everywhere() -> None:
+    chance = np.random.default_rng(5)
+    places = np.geomspace(1e-4, 1e6, 401)
+    where = set()
+    for _ in range(300):
+        slope, start, end = chance.uniform(-3, 3), *np.exp(chance.uniform(-12, 18, 2))
+        values = (start + slope * places + places**2 / np.exp(chance.uniform(-10, 20))) / places
+        values[places > end] = math.inf
+        looked: list[float] = []
+
+        def value(place: float, of: dict[float, float], looked: list[float] = looked) -> float:
+            looked.append(place)
+            return of[place]
+
+        found, least = _least(partial(value, of=dict(zip(places.tolist(), values.tolist(), strict=True))), places)
+        assert found == int(np.argmin(values))
+        assert least == values.min()
+        assert len(looked) == len(set(looked)) < 40
+        where.add(found)
+    assert len(where) > 50
+
+
+@pytest.mark.parametrize("count", [1, 2, 16, 63, 64, 65, 66, 129])
+def test_the_smallest_value_may_be_at_either_end(count: int) -> None:
+    places = np.arange(count, dtype=np.float64)
+    for lowest in {0, count // 2, count - 2, count - 1} - {-1}:
+
+        def distance(place: float, lowest: int = lowest) -> float:
+            return abs(place - lowest)
+
+        assert _least(distance, places) == (lowest, 0.0)

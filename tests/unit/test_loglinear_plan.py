@@ -9,7 +9,7 @@ from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.loglinear.learning import _LEFT_FOR_TABLES, _SIGNAL_OF_A_TABLE, _WEAK_SIGNAL, WIDE, extra_tables
 from deniable.learners.loglinear.plan import BATCHES, Layout, LoglinearRecipe, NoiseChoice, in_batches
-from deniable.privacy.accounting import best_again
+from deniable.privacy.accounting import _LIBRARY_AGREES, _as_by_library, best, best_again
 from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, ExponentialEvent
 
 DELTA = Fraction(1, 10**9)
@@ -32,6 +32,15 @@ def test_a_plan_costs_no_more_than_its_recipe_allows_and_wastes_little(epsilon: 
     assert 0.97 * Fraction(epsilon) < plan.guarantee.epsilon <= float(Fraction(epsilon))
     assert plan.guarantee.delta <= float(DELTA)
     assert best_again(plan.events, DELTA).epsilon == pytest.approx(plan.guarantee.epsilon, rel=2e-3)
+
+
+@pytest.mark.parametrize("delta", [5, 9, 10, 11])
+@pytest.mark.parametrize("table", [domain(3, 4, 5, 2, 2), domain(*[5] * 60)])
+def test_the_search_for_the_least_noise_foresees_what_the_library_finds(delta: int, table: Domain) -> None:
+    plan = LoglinearRecipe(Fraction(1, 2), Fraction(1, 10**delta), "gaussian").calibrate(table)
+    foreseen = best(plan.events, float(plan.recipe.delta), pld=_as_by_library).epsilon
+    assert foreseen * (1 + _LIBRARY_AGREES) <= 0.5
+    assert plan.guarantee.epsilon == pytest.approx(foreseen, rel=_LIBRARY_AGREES)
 
 
 def test_tight_accounting_allows_a_tenth_more_than_concentrated_privacy() -> None:

@@ -18,14 +18,16 @@ from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed
 from deniable.learners.loglinear.estimation.counting import A_PAIR, CountedOnce, Counter, Partition
 from deniable.learners.loglinear.estimation.fitting import Shape
 from deniable.learners.loglinear.estimation.maximum_entropy import (
+    Estimates,
     Evidence,
     FittedModel,
-    Wanted,
+    best_order,
     distances,
     estimate_margins,
     estimate_total,
+    estimates_from,
     expected_by_rules,
-    fit_maximum_entropy,
+    fit_along,
     with_known,
 )
 from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
@@ -364,8 +366,12 @@ class _Tables:
 
     def fit_finally(self) -> FittedModel:
         """The model, each table denoised with the expectations of a model fitted without it as the prior."""
-        draft = self._glue("what the others say", "without")
-        return self._glue("final", "model", draft.without, draft.order)
+        evidence = self._evidence(self._priors)
+        estimates, words = estimates_from(evidence), self._drawn("what the others say", DRAFT_RECORDS)
+        order = best_order(evidence, estimates, words)
+        draft = fit_along(order, evidence, estimates, words, without=True)
+        evidence = self._evidence(draft.without)
+        return fit_along(order, evidence, estimates_from(evidence), self._drawn("final", FINAL_RECORDS))
 
     def _choose_tree(self, scores: dict[Attributes, int], inner: Sequence[int]) -> list[Attributes]:
         """Choose a spanning tree edge by edge, each from the edges that join two components."""
@@ -387,28 +393,33 @@ class _Tables:
         candidates = [*(CandidateQuery(pair) for pair in pairs if pair not in measured), *larger]
         if not candidates or available < picks:
             return
-        glued = self._glue(f"draft {batch}", "shares")
+        evidence = self._evidence(self._priors)
+        estimates, words = estimates_from(evidence), self._drawn(f"draft {batch}", DRAFT_RECORDS)
         # An order in which each guide comes first may leave other dependences of a wide table unfitted.
         finer = (
-            self._recodings(glued) if picks >= _FEWEST_WITH_VALUES and len(self._plan.layout.counted) <= WIDE else []
+            self._recodings(estimates)
+            if picks >= _FEWEST_WITH_VALUES and len(self._plan.layout.counted) <= WIDE
+            else []
         )
         asked = [*candidates, *finer]
+        wanted = {each.attributes for each in asked}
+        glued = fit_along(best_order(evidence, estimates, words), evidence, estimates, words, asked=wanted)
         expected = {each: self._questions.expected(each, glued.expected(each.attributes)) for each in asked}
         answers = self._questions.answers(asked, self._counter)
         unit = self._plan.mean_noise(available / picks)
         scores = {each: score(answers[each], expected[each], unit) for each in asked}
         chosen: list[CandidateQuery] = []
         if finer:
-            chosen += self._chosen(finer, 1, chosen, scores, otherwise=round(_RECODING * glued.total))
+            chosen += self._chosen(finer, 1, chosen, scores, otherwise=round(_RECODING * estimates.total))
             picks -= 1
         chosen += self._chosen(candidates, picks, chosen, scores, otherwise=0)
         if chosen:
             self._measure(chosen, answers, available, expected)
             self.reasons.extend("extra" for each in chosen if each.guided < 0)
 
-    def _recodings(self, glued: FittedModel) -> list[CandidateQuery]:
+    def _recodings(self, estimates: Estimates) -> list[CandidateQuery]:
         """Tables of values within buckets, for pairs in which one attribute nearly determines the other."""
-        tied = sorted(pair for pair, distance in distances(self.found, glued).items() if distance > _TIED)
+        tied = sorted(pair for pair, distance in distances(self.found, estimates).items() if distance > _TIED)
         before = [asked for asked, _ in self.by_values]
         return self._questions.may_follow(self._questions.values_within(tied), before)
 
@@ -496,21 +507,16 @@ class _Tables:
         spent = sum(table.shares for table in self.found) + sum(table.shares for _, table in self.by_values)
         return self._plan.layout.table_shares - again - spent
 
-    def _glue(
-        self,
-        purpose: str,
-        wanted: Wanted,
-        priors: Sequence[Cells | None] | None = None,
-        order: tuple[int, ...] | None = None,
-    ) -> FittedModel:
-        m = len(self._plan.domain)
-        records = FINAL_RECORDS if wanted == "model" else DRAFT_RECORDS
-        records = max(FEWEST_RECORDS, records * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
-        if priors is None:
-            priors = self._priors
+    def _evidence(self, priors: Sequence[Cells | None]) -> Evidence:
+        """All released values; the priors are the tables' expected counts."""
         guides = {asked.guided: asked.guide for asked, _ in self.by_values}
-        evidence = Evidence(self._shape, self._ones, tuple(self.found), tuple(priors), guides)
-        return fit_maximum_entropy(evidence, self._words(purpose, m * records).reshape(m, records), wanted, order)
+        return Evidence(self._shape, self._ones, tuple(self.found), tuple(priors), guides)
+
+    def _drawn(self, purpose: str, records: int) -> NDArray[np.uint32]:
+        """Words from which a population is simulated, shape (m, records); fewer records for wide tables."""
+        m = len(self._plan.domain)
+        records = max(FEWEST_RECORDS, records * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
+        return self._words(purpose, m * records).reshape(m, records)
 
 
 def divided(shares: int, weights: Sequence[float]) -> list[int]:

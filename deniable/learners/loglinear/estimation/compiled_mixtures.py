@@ -87,30 +87,38 @@ def maximise(likelihood, weights, prior, steps):
         steps: number of steps.
     """
     cells, components = likelihood.shape
-    whole = components - components % 8
-    counts = np.empty(components)
+    # Cells are contiguous in one copy and components in the other, so that each loop is over several at a time.
+    by_component = likelihood.T.copy()
+    order = _order_of_sums(components)
+    counts, even, odd = np.empty(components), np.empty(cells), np.empty(cells)
     for _ in range(steps):
+        even[:] = 0.0
+        odd[:] = 0.0
+        for i in order:
+            own, weight, half = by_component[i], weights[i], odd if i % 2 else even
+            for c in range(cells):
+                half[c] += own[c] * weight
         counts[:] = 0.0
         for c in range(cells):
-            own = likelihood[c]
-            even, odd = 0.0, 0.0
-            for block in range(0, whole, 8):
-                for pair in (6, 4, 2, 0):
-                    even += own[block + pair] * weights[block + pair]
-                    odd += own[block + pair + 1] * weights[block + pair + 1]
-            for i in range(whole, components - 1, 2):
-                even += own[i] * weights[i]
-                odd += own[i + 1] * weights[i + 1]
-            if components % 2:
-                even += own[components - 1] * weights[components - 1]
-            scale = 1.0 / (even + odd)
+            scale = 1.0 / (even[c] + odd[c])
             for i in range(components):
-                counts[i] += own[i] * scale
+                counts[i] += likelihood[c, i] * scale
         for i in range(components):
             weights[i] = weights[i] * counts[i] + prior[i]
         total = added_up(weights)
         for i in range(components):
             weights[i] /= total
+
+
+@inner_kernel
+def _order_of_sums(components):
+    """The order in which components are added: within each block of eight by pairs, the last pair first."""
+    order = np.arange(components)
+    for block in range(0, components - components % 8, 8):
+        for pair in range(0, 8, 2):
+            order[block + pair] = block + 6 - pair
+            order[block + pair + 1] = block + 7 - pair
+    return order
 
 
 @inner_kernel

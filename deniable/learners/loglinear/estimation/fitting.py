@@ -9,6 +9,7 @@ tables and the order of the attributes do not belong here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 from math import prod
 
@@ -30,6 +31,11 @@ LARGEST_FACTOR = 6.0
 FLOOR = 5e-4
 """Smallest share of its margin that a cell of a target has."""
 _RAKING = 20
+_REMEMBERED = 4096
+_MOST_CODES = 1 << 62
+_DIRECT = 4
+"""Largest number of possible codes per record whose numbers are looked up by code."""
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _TINY = 1e-12
 
 
@@ -132,19 +138,23 @@ class Fit:
             tables = self._tables = [*tables, (attribute,)]
             self._parents.append(())
             self._shapes.append(())
-        strides = [strides_of(sizes) if sizes else np.ones(0, np.int64) for sizes in self._shapes]
-        self.group, first = _grouped(
-            population,
-            [*self._parents, *((partner,) for partner in partners)],
-            [*strides, *(np.ones(1, np.int64) for _ in partners)],
-            [*self._shapes, *((shape.sizes[partner],) for partner in partners)],
-        )
+        joint = sorted({*partners, *(other for those in self._parents for other in those)})
+        first = np.empty(self._records, np.int64)
+        self.group = np.empty(self._records, np.int32)
+        sizes = np.asarray([shape.sizes[other] for other in joint], np.int64)
+        first = first[: _group(population, np.asarray(joint, np.int64), sizes, self.group, first)]
         self._permitted = shape.zeros.given(attribute, partners, population[partners][:, first]) if partners else None
-        self._codes = np.zeros((len(tables), len(first)), np.int64)
-        for codes, those, by in zip(self._codes, self._parents, strides, strict=True):
-            if those:
-                _configure(population, first, np.asarray(those, np.int64), by, codes)
-        self._weights = np.bincount(self.group, minlength=len(first)) / self._records
+        self._codes, self._weights = np.zeros((len(tables), len(first)), np.int64), np.empty(len(first))
+        _describe(
+            population,
+            self.group,
+            first,
+            np.asarray([other for those in self._parents for other in those], np.int64),
+            np.asarray([stride for sizes in self._shapes for stride in _strides_within(sizes)], np.int64),
+            np.asarray([len(those) for those in self._parents], np.int64),
+            self._codes,
+            self._weights,
+        )
         self.law = np.empty((0, 0))
         self.factors: tuple[Factor, ...] = ()
 
@@ -227,19 +237,23 @@ class Fit:
     def _shares(self, j: int, law: Cells) -> Cells:
         """Shares of the records in the cells of the j-th table, by a distribution of each group."""
         found = np.zeros_like(self._targets[j])
-        _expect(self._codes[j], law * self._weights[:, None], found)
+        _expect(self._codes[j], law, self._weights, found)
         place = self._tables[j].index(self._attribute)
-        return np.asarray(np.moveaxis(found.reshape(*self._shapes[j], self._size), -1, place))
+        return _from_last(found.reshape(*self._shapes[j], self._size), place)
 
     def _target(self, j: int, count: Cells) -> Cells:
         """Target shares, consistent with the parents' configurations in the population and with the margin."""
-        table = np.moveaxis(count, self._tables[j].index(self._attribute), -1).reshape(-1, self._size)
+        place = self._tables[j].index(self._attribute)
+        table = _to_last(count, place).reshape(-1, self._size)
+        permitted = self._shape.permitted(self._tables[j])
+        if permitted is None:
+            target = np.empty(table.shape)
+            by_rows = table.flags.c_contiguous
+            _set_target(table, table.sum(), by_rows, self._margin, self._codes[j], self._weights, target)
+            return target
         table = table / table.sum()
         table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
-        permitted = self._shape.permitted(self._tables[j])
-        if permitted is not None:
-            share = np.moveaxis(permitted, self._tables[j].index(self._attribute), -1)
-            table = table * (share > 0).reshape(table.shape)
+        table = table * (_to_last(permitted, place) > 0).reshape(table.shape)
         seen = np.bincount(self._codes[j], weights=self._weights, minlength=len(table)).astype(np.float64)
         return raked(table, [((0,), seen), ((1,), self._margin)])
 
@@ -252,6 +266,51 @@ class Fit:
         _fit(self._weights, self._codes[list(tables)], offsets, targets, flat, law, passes, LARGEST_FACTOR)
         for logs, start, end in zip(fitted, offsets, offsets[1:], strict=False):
             logs[...] = flat[start:end].reshape(logs.shape)
+
+
+def _to_last(table: Cells, axis: int) -> Cells:
+    """A view of a table with an axis moved to the end."""
+    axes = range(table.ndim)
+    return table.transpose([*(other for other in axes if other != axis), axis])
+
+
+def _from_last(table: Cells, axis: int) -> Cells:
+    """A view of a table with the last axis moved to a place."""
+    axes = range(table.ndim - 1)
+    return table.transpose([*axes[:axis], len(axes), *axes[axis:]])
+
+
+@kernel
+def _set_target(table, total, by_rows, margin, codes, weights, target):
+    """Set target shares from counts; see `Fit._target`.
+
+    Args:
+        table: counts, shape (configurations of the parents, buckets).
+        total: their sum.
+        by_rows: whether the table's rows are contiguous, on which NumPy's order of summation within a row depends.
+        margin: shares of the buckets.
+        codes: configuration of each group.
+        weights: share of each group.
+        target: filled, of the table's shape.
+    """
+    rows, size = table.shape
+    seen = np.zeros(rows)
+    for g in range(len(codes)):
+        seen[codes[g]] += weights[g]
+    own = np.empty(size)
+    for i in range(rows):
+        for x in range(size):
+            own[x] = table[i, x] / total
+        added = 0.0
+        if by_rows:
+            added = added_up(own)
+        else:
+            for x in range(size):
+                added += own[x]
+        least = FLOOR * added
+        for x in range(size):
+            target[i, x] = max(own[x], least * margin[x]) + _TINY
+    _rake_pair(target, seen, margin, _RAKING)
 
 
 @kernel
@@ -273,67 +332,79 @@ def _rake_pair(table, rows, columns, passes):
                 table[i, j] *= sums[j]
 
 
-def _grouped(
-    population: NDArray[np.int32],
-    parents: Sequence[Attributes],
-    strides: Sequence[NDArray[np.int64]],
-    shapes: Sequence[tuple[int, ...]],
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number the distinct joint cells of several tables; return each record's number and the first record of each.
-
-    Args:
-        population: buckets of the records, shape (m, records).
-        parents: attributes of each table.
-        strides: the tables' strides.
-        shapes: the tables' shapes.
-    """
-    group = np.zeros(population.shape[1], np.int32)
-    first = np.zeros(1, np.int64)
-    for those, by, shape in zip(parents, strides, shapes, strict=True):
-        if those:
-            made = np.empty(len(group), np.int64)
-            count = _refine(group, len(first), population, np.asarray(those, np.int64), by, prod(shape), made)
-            first = made[:count]
-    return group, first
-
-
-@inner_kernel
-def _cell(population, record, parents, strides):
-    """The cell of a table in which a record is."""
-    cell = 0
-    for p in range(len(parents)):
-        cell += strides[p] * population[parents[p], record]
-    return cell
+@lru_cache(_REMEMBERED)
+def _strides_within(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of the axes of a flat table; none for a table without axes."""
+    return tuple(strides_of(sizes).tolist()) if sizes else ()
 
 
 @kernel
-def _refine(group, groups, population, parents, strides, cells, first):
-    """Split groups by the cell of one more table; return the number of groups, numbered by first appearance.
+def _group(population, attributes, sizes, group, first):
+    """Number the distinct joint buckets of several attributes by first appearance; return how many there are.
 
-    A number is looked up by group and cell if there are few of both, and otherwise in an open-addressing hash table.
+    Args:
+        population: buckets of the records, shape (m, records).
+        attributes: the attributes.
+        sizes: their numbers of buckets.
+        group: number of each record's joint bucket; filled.
+        first: the first record of each number, shape (records,); filled.
     """
-    size = groups * cells
-    direct = size <= 4 * len(group)
-    if not direct:
-        size = 1
-        while size < 2 * len(group):
-            size *= 2
-    mask = size - 1
-    keys = np.empty(0 if direct else size, np.int64)
-    number = np.full(size, -1, np.int32)
+    codes = np.empty(len(group), np.int64)
+    group[:] = 0
+    first[0] = 0
+    made, begin = 1, 0
+    while begin < len(attributes):
+        # As many attributes at once as one code distinguishes.
+        cells, end = made * sizes[begin], begin + 1
+        while end < len(attributes) and cells <= _MOST_CODES // sizes[end]:
+            cells *= sizes[end]
+            end += 1
+        for r in range(len(group)):
+            codes[r] = group[r]
+        for i in range(begin, end):
+            for r in range(len(group)):
+                codes[r] = codes[r] * sizes[i] + population[attributes[i], r]
+        made = _number(codes, cells, group, first)
+        begin = end
+    return made
+
+
+@inner_kernel
+def _number(codes, cells, group, first):
+    """Number distinct codes by first appearance; see `_group`.
+
+    A number is looked up by its code if few are possible, and otherwise in an open-addressing hash table.
+
+    Args:
+        codes: code of each record, at least 0.
+        cells: number of possible codes.
+        group: number of each record's code; filled.
+        first: the first record of each number; filled.
+    """
     made = 0
-    for r in range(len(group)):
-        code = _cell(population, r, parents, strides)
-        if direct:
-            slot = group[r] * cells + code
-        else:
-            key = (np.int64(group[r]) << 32) | code
-            slot = ((key * 0x9E3779B97F4A7C1) ^ (key >> 29)) & mask
-            while number[slot] != -1 and keys[slot] != key:
-                slot = (slot + 1) & mask
+    if cells <= _DIRECT * len(codes):
+        number = np.full(cells, -1, np.int32)
+        for r in range(len(codes)):
+            if number[codes[r]] == -1:
+                number[codes[r]] = made
+                first[made] = r
+                made += 1
+            group[r] = number[codes[r]]
+        return made
+    shift = 62
+    while 1 << (64 - shift) < 2 * len(codes):
+        shift -= 1
+    mask = (1 << (64 - shift)) - 1
+    keys = np.empty(mask + 1, np.int64)
+    number = np.full(mask + 1, -1, np.int32)
+    for r in range(len(codes)):
+        code = codes[r]
+        # Fibonacci hashing.
+        slot = np.int64((np.uint64(code) * _GOLDEN) >> np.uint64(shift))
+        while number[slot] != -1 and keys[slot] != code:
+            slot = (slot + 1) & mask
         if number[slot] == -1:
-            if not direct:
-                keys[slot] = key
+            keys[slot] = code
             number[slot] = made
             first[made] = r
             made += 1
@@ -342,10 +413,29 @@ def _refine(group, groups, population, parents, strides, cells, first):
 
 
 @kernel
-def _configure(population, first, parents, strides, codes):
-    """Set the parent configuration of each group, which is that of its first record, in a table."""
-    for g in range(len(first)):
-        codes[g] = _cell(population, first[g], parents, strides)
+def _describe(population, group, first, parents, strides, axes, codes, weights):
+    """Set the share of each group, and its parent configuration in each table, which is that of its first record.
+
+    Args:
+        population: buckets of the records, shape (m, records).
+        group: group of each record.
+        first: first record of each group.
+        parents: the parents of all tables.
+        strides: the stride of each.
+        axes: number of parents of each table.
+        codes: the configurations, shape (tables, groups), at first 0; filled.
+        weights: the shares, shape (groups,); filled.
+    """
+    weights[:] = 0.0
+    for r in range(len(group)):
+        weights[group[r]] += 1.0
+    weights /= len(group)
+    begin = 0
+    for t in range(len(axes)):
+        for p in range(begin, begin + axes[t]):
+            for g in range(len(first)):
+                codes[t, g] += strides[p] * population[parents[p], first[g]]
+        begin += axes[t]
 
 
 @kernel
@@ -422,11 +512,11 @@ def _scale_rows(law, rows, scales, scaled):
 
 
 @kernel
-def _expect(rows, law, expected):
-    """Add each group's distribution to its row."""
+def _expect(rows, law, weights, expected):
+    """Add each group's distribution, times its weight, to its row."""
     for g in range(len(law)):
         for x in range(law.shape[1]):
-            expected[rows[g], x] += law[g, x]
+            expected[rows[g], x] += law[g, x] * weights[g]
 
 
 @kernel

@@ -5,10 +5,9 @@ by iterative proportional fitting to a population simulated attribute by attribu
 Rounding the model to integers does not belong here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,6 @@ from deniable.measurements.noisy_tables import Cells
 from deniable.models.contrasts import completed
 from deniable.models.loglinear.flat_tables import Attributes
 from deniable.models.noisy_marginals import NoisyMarginal
-
-Wanted = Literal["model", "shares", "without"]
 
 TRIAL_RECORDS = 2_500
 """Number of simulated records for trying an order."""
@@ -81,8 +78,7 @@ class FittedModel:
         tables: denoised counts of each table, in the order in which the tables were given.
         order: the attributes, each after those on which its distribution depends.
         factors: the factors of each attribute, by column number.
-        shares: expected shares in each pair of attributes and each triple with the target, attributes ascending; empty
-            unless requested.
+        shares: expected shares in the requested pairs of attributes and triples with the target, attributes ascending.
         without: expected counts of each table under the model without its own factor; empty unless requested.
     """
 
@@ -95,7 +91,7 @@ class FittedModel:
     without: tuple[Cells, ...]
 
     def expected(self, attributes: Attributes) -> Cells:
-        """Expected counts of a pair of attributes, or of a triple with the target."""
+        """Expected counts of a requested pair of attributes, or of a requested triple with the target."""
         return np.asarray(self.total * self.shares[attributes])
 
 
@@ -159,7 +155,7 @@ def product(margins: Sequence[Cells], total: float) -> Cells:
     return table
 
 
-def distances(tables: Sequence[NoisyMarginal], estimates: "Estimates | FittedModel") -> dict[Attributes, float]:
+def distances(tables: Sequence[NoisyMarginal], estimates: Estimates) -> dict[Attributes, float]:
     """L1 distance of each denoised pair from independence, as a share of the records: 2 at most."""
     margins, total = estimates.margins, estimates.total
     return {
@@ -233,30 +229,29 @@ def _has_sums(table: Cells, wanted: Sequence[Sums], tolerance: float) -> bool:
     return True
 
 
-def fit_maximum_entropy(
-    evidence: Evidence, words: NDArray[np.uint32], wanted: Wanted, order: tuple[int, ...] | None = None
-) -> FittedModel:
-    """Fit the model along the candidate order with the smallest misfit to the tables.
+def estimates_from(evidence: Evidence) -> Estimates:
+    """Estimates of the true counts from all released values."""
+    tables, sizes = evidence.tables, evidence.shape.sizes
+    counts = [table for table in tables if not table.differences(sizes)]
+    total = estimate_total([*evidence.ones, *counts])
+    margins = with_known(estimate_margins([*evidence.ones, *tables], sizes, total), total, evidence.shape)
+    return Estimates(total, margins, denoise_tables(evidence, margins, total))
+
+
+def best_order(evidence: Evidence, estimates: Estimates, words: NDArray[np.uint32]) -> tuple[int, ...]:
+    """The candidate order with the smallest misfit to the tables.
 
     Args:
         evidence: all released values.
+        estimates: the estimates from them.
         words: uniform words from which the population is simulated, shape (m, records).
-        wanted: results to compute besides the model: none, `FittedModel.shares`, or `FittedModel.without`.
-        order: the order, if already known.
     """
-    tables, shape = evidence.tables, evidence.shape
-    counts = [table for table in tables if not table.differences(shape.sizes)]
-    total = estimate_total([*evidence.ones, *counts])
-    margins = with_known(estimate_margins([*evidence.ones, *tables], shape.sizes, total), total, shape)
-    estimates = Estimates(total, margins, denoise_tables(evidence, margins, total))
-    if order is not None:
-        return glue_along(order, evidence, estimates, words, wanted)
-    orders = candidate_orders(ruled_distances(estimates, shape) | distances(tables, estimates), shape, evidence.guides)
-    best = orders[0]
-    if len(orders) > 1:
-        trial = words[:, : min(words.shape[1], TRIAL_RECORDS)]
-        best = OrderTrials(evidence, estimates, trial).best_of(orders)
-    return glue_along(best, evidence, estimates, words, wanted)
+    shape = evidence.shape
+    distance = ruled_distances(estimates, shape) | distances(evidence.tables, estimates)
+    orders = candidate_orders(distance, shape, evidence.guides)
+    if len(orders) == 1:
+        return orders[0]
+    return OrderTrials(evidence, estimates, words[:, : min(words.shape[1], TRIAL_RECORDS)]).best_of(orders)
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,46 +342,65 @@ def tables_ending(order: Sequence[int], tables: Sequence[NoisyMarginal]) -> dict
     return ending
 
 
-def glue_along(
-    order: tuple[int, ...], evidence: Evidence, estimates: Estimates, words: NDArray[np.uint32], wanted: Wanted
+def fit_along(
+    order: tuple[int, ...],
+    evidence: Evidence,
+    estimates: Estimates,
+    words: NDArray[np.uint32],
+    *,
+    asked: Collection[Attributes] = (),
+    without: bool = False,
 ) -> FittedModel:
-    """Fit the model along one order."""
+    """Fit the model along one order.
+
+    Args:
+        order: the order.
+        evidence: all released values.
+        estimates: the estimates from them.
+        words: uniform words from which the population is simulated, shape (m, records).
+        asked: pairs of attributes, and triples with the target, for which `FittedModel.shares` are computed.
+        without: whether `FittedModel.without` is computed.
+    """
     tables, shape, margins, total = evidence.tables, evidence.shape, estimates.margins, estimates.total
     m, records = words.shape
     population = np.zeros((m, records), np.int32)
     factors: list[tuple[Factor, ...]] = [()] * m
     shares: dict[Attributes, Cells] = {}
-    without: dict[int, Cells] = {}
+    left_out: dict[int, Cells] = {}
     ending = tables_ending(order, tables)
     for position, attribute in enumerate(order):
         own = ending[attribute]
         fit = Fit(attribute, [tables[number].attributes for number in own], shape, population, order[:position])
         fit.run(margins[attribute] / total, [estimates.tables[number] for number in own])
         factors[attribute] = fit.factors
-        if wanted == "shares":
-            shares |= _expected_shares(fit, attribute, order[:position], shape, population)
-        if wanted == "without":
-            without |= {number: total * fit.without(j) for j, number in enumerate(own)}
-        draw(fit.group, fit.law, words[position], population[attribute])
-    left_out = tuple(without[number] for number in range(len(tables))) if wanted == "without" else ()
-    return FittedModel(total, margins, estimates.tables, order, tuple(factors), shares, left_out)
+        shares |= _expected_shares(fit, attribute, order[:position], shape, population, asked)
+        if without:
+            left_out |= {number: total * fit.without(j) for j, number in enumerate(own)}
+        if position < m - 1:
+            draw(fit.group, fit.law, words[position], population[attribute])
+    others = tuple(left_out[number] for number in range(len(tables))) if without else ()
+    return FittedModel(total, margins, estimates.tables, order, tuple(factors), shares, others)
 
 
 def _expected_shares(
-    fit: Fit, attribute: int, before: Sequence[int], shape: Shape, population: NDArray[np.int32]
+    fit: Fit,
+    attribute: int,
+    before: Sequence[int],
+    shape: Shape,
+    population: NDArray[np.int32],
+    asked: Collection[Attributes],
 ) -> dict[Attributes, Cells]:
-    """Expected shares of an attribute with each earlier one, and of both with the target, which is first."""
+    """Requested expected shares of an attribute with each earlier one, and of both with the target, which is first."""
     target = shape.target
     with_target = [target] if target is not None and target in before else []
-    alone = before if target is None else with_target
-    pairs: list[Attributes] = [(min(other, attribute), max(other, attribute)) for other in alone]
-    shares: dict[Attributes, Cells] = dict(zip(pairs, fit.expected_pairs(pairs, population), strict=True))
+    pairs = {other: (min(other, attribute), max(other, attribute)) for other in before}
+    alone = [pairs[other] for other in (before if target is None else with_target) if pairs[other] in asked]
+    shares: dict[Attributes, Cells] = dict(zip(alone, fit.expected_pairs(alone, population), strict=True))
     for first in with_target:
-        others = [other for other in before if other != first]
-        for other, expected in zip(others, fit.expected(others, population, first), strict=True):
+        triples = {other: tuple(sorted((first, other, attribute))) for other in before if other != first}
+        others = [other for other, triple in triples.items() if pairs[other] in asked or triple in asked]
+        for other, expected in zip(others, fit.expected(others, population, first) if others else (), strict=True):
             both = expected.sum(axis=0)
-            shares[min(other, attribute), max(other, attribute)] = both if other < attribute else both.T
-            axes = (first, other, attribute)
-            rising = np.argsort(axes).tolist()
-            shares[tuple(axes[axis] for axis in rising)] = expected.transpose(rising)
+            shares[pairs[other]] = both if other < attribute else both.T
+            shares[triples[other]] = expected.transpose(np.argsort((first, other, attribute)).tolist())
     return shares
