@@ -213,6 +213,7 @@ lock: $(DEV) ## renew the pinned requirements (needs uv)
 	$(LOCK) --extra pgm -c infra/requirements.txt -o infra/requirements-pgm.txt
 	$(LOCK) --extra test --extra lint --extra docs -c infra/requirements-stack.txt -c infra/requirements-cluster.txt -o infra/requirements-dev.txt
 	echo 'dpmm>=0.1.9,<0.2' | $(PIN) - -o infra/peers/requirements-dpmm.txt
-	echo 'DataSynthesizer>=0.1.13,<0.2' | $(PIN) - -o infra/peers/requirements-datasynthesizer.txt
+	# DataSynthesizer turns warnings into errors, and newer pandas warns of what it calls; it evaluates how numpy 1 writes numbers.
+	printf '%s\n' 'DataSynthesizer>=0.1.13,<0.2' 'pandas<3' 'numpy<2' | $(PIN) - -o infra/peers/requirements-datasynthesizer.txt
 	echo 'synthpop-py>=0.1.3,<0.2' | $(PIN) - -o infra/peers/requirements-synthpop-py.txt
 	cd infra/browser && $(CURDIR)/$(BIN)/npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund

@@ -81,6 +81,7 @@ class Program:
 
 
 _DPMM: Final = Environment("dpmm", below=(3, 13))
+_DATA_SYNTHESIZER: Final = Environment("DataSynthesizer", below=(3, 13))
 PROGRAMS: Final = {
     "loglinear": Program("Deniable (`loglinear`)", "of_deniable", "loglinear"),
     "mst": Program("Deniable (`mst`)", "of_deniable", "mst"),
@@ -88,9 +89,7 @@ PROGRAMS: Final = {
     "synthpop": Program("CART (synthpop-py), no privacy guarantee", "of_synthpop", "CART", Environment("synthpop-py")),
     "dpmm-privbayes": Program("PrivBayes (dpmm)", "of_dpmm", "PrivBayes", _DPMM),
     "dpmm-mst": Program("MST (dpmm)", "of_dpmm", "MST", _DPMM),
-    "datasynthesizer": Program(
-        "PrivBayes (DataSynthesizer)", "of_datasynthesizer", "PrivBayes", Environment("DataSynthesizer")
-    ),
+    "datasynthesizer": Program("PrivBayes (DataSynthesizer)", "of_datasynthesizer", "PrivBayes", _DATA_SYNTHESIZER),
     "dpmm-aim": Program("AIM (dpmm)", "of_dpmm", "AIM", _DPMM),
 }
 """Programs by name, in the order of their turns."""

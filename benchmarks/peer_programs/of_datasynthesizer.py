@@ -1,7 +1,6 @@
 """DataSynthesizer: PrivBayes (its correlated mode) with the default number of parents, and the public domain."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,10 +11,9 @@ from benchmarks.peer_programs.driver import Draw, Fit, Request
 
 
 def _fit(request: Request) -> Draw:
-    """Describe the file, and draw from the description; see `driver.Fit`."""
+    """Describe the file in the working folder, and draw from the description; see `driver.Fit`."""
     sizes = request.sizes
-    folder = tempfile.TemporaryDirectory(prefix="datasynthesizer-")
-    domain = Path(folder.name) / "domain.json"
+    domain, described = Path("domain.json").resolve(), Path("description.json").resolve()
     domain.write_text(json.dumps({name: list(range(size)) for name, size in sizes.items()}), encoding="utf-8")
     describer = DataDescriber()
     describer.describe_dataset_in_correlated_attribute_mode(
@@ -27,12 +25,11 @@ def _fit(request: Request) -> Draw:
         categorical_attribute_domain_file=str(domain),
         seed=request.seed,
     )
-    describer.save_dataset_description_to_file(f"{folder.name}/description.json")
+    describer.save_dataset_description_to_file(str(described))
 
     def draw(records: int) -> Any:
         generator = DataGenerator()
-        described = f"{folder.name}/description.json"
-        generator.generate_dataset_in_correlated_attribute_mode(records, described, seed=request.seed)
+        generator.generate_dataset_in_correlated_attribute_mode(records, str(described), seed=request.seed)
         return generator.synthetic_dataset[list(sizes)]
 
     return draw
