@@ -13,10 +13,10 @@ is h_L(y) for any gamma.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -220,6 +220,19 @@ class SeedIndex:
                 ),
             )
         )
+
+    @property
+    def stored(self) -> tuple[NDArray[Any], ...]:
+        """The arrays as they are stored, with keys and nodes apart; the digest of their bytes determines draws."""
+        slots = self.arrays.slots
+        return *self.arrays[:-1], slots[:, 0].copy(), (slots[:, 1] & _NODE).astype(np.int32)
+
+    @classmethod
+    def restored(cls, stored: Sequence[NDArray[Any]]) -> "SeedIndex":
+        """The index of its stored arrays."""
+        seeds, nodes, node_count, levels, weights, slot_start, keys, children = stored
+        slots = _slots(keys, children, node_count)
+        return cls(IndexArrays(seeds, nodes, node_count, levels, weights, slot_start, slots))
 
     def scratch(self) -> Scratch:
         """Working memory of `count_plausible`; not to be shared by threads."""

@@ -45,6 +45,15 @@ def test_whatever_the_shares_the_index_is_the_same(omega: dict[int, int], seed: 
         np.testing.assert_array_equal(expected, found, err_msg=name)
 
 
+@pytest.mark.parametrize("omega", OMEGAS.values(), ids=OMEGAS)
+def test_a_stored_index_is_read_back(omega: dict[int, int]) -> None:
+    index = SeedIndex.build(np.ascontiguousarray(drawn(3, 60)[:, ORDER]), omega)
+    assert [array.ndim for array in index.stored] == [2, 2, *[1] * 6]
+    for expected, found in zip(index.arrays, SeedIndex.restored(index.stored).arrays, strict=True):
+        assert expected.dtype == found.dtype
+        np.testing.assert_array_equal(expected, found)
+
+
 def test_shares_in_another_order_give_another_index() -> None:
     codes, omega = drawn(1, 60), OMEGAS["several"]
     turned = np.concatenate([codes[30:], codes[:30]])

@@ -21,7 +21,7 @@ from deniable.plausible_deniability.mechanism_one import (
     synthesize,
     synthesize_by_scan,
 )
-from deniable.plausible_deniability.plausible_seeds import IndexArrays, SeedIndex, levels_of
+from deniable.plausible_deniability.plausible_seeds import SeedIndex, levels_of
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.plausible_deniability.seed_accounting import compose_candidates, record_guarantee
@@ -32,15 +32,17 @@ from deniable.privacy.rounding import rounded_up
 from deniable.privacy.step_costs import EXACT_COUNTS
 from deniable.samplers.tested_seeds.spec import Entry
 
+_STORED_ARRAYS = 8
+
 
 def _write_index(index: SeedIndex, file: BinaryIO) -> None:
     """Write the arrays in order, each in NumPy's format; an archive's bytes would depend on the version of Python."""
-    for array in index.arrays:
+    for array in index.stored:
         np.save(file, array, allow_pickle=False)
 
 
 def _read_index(file: BinaryIO) -> SeedIndex:
-    return SeedIndex(IndexArrays(*(np.load(file, allow_pickle=False) for _ in IndexArrays._fields)))
+    return SeedIndex.restored([np.load(file, allow_pickle=False) for _ in range(_STORED_ARRAYS)])
 
 
 SEED_INDEX = Product(name="seed_index", file="seed_index.npy", is_public=False, write=_write_index, read=_read_index)
