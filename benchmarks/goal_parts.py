@@ -527,6 +527,9 @@ PARTS: Final[dict[str, Callable[[int], tuple[Figures, str]]]] = {
     "adult": adult,
 }
 
+WHOLE: Final = frozenset({"release", "million"})
+"""Parts that run whole commands."""
+
 if __name__ == "__main__":
     part, times, place = sys.argv[1:]
     made, of = {**PARTS, "adult_once": adult_once, "streamed_once": streamed_once}[part](int(times))

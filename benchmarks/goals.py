@@ -39,6 +39,8 @@ _TIMES = "times as fast"
 _STEPS = "bench-goals, of steps"
 _ELSE = "all else: imports, Prefect's server, MLflow's store, opening and closing the release"
 _FASTER = "times as fast as when the goals were set"
+_IN_A_TURN = 3
+"""Runs of each figure in one turn; of whole commands, one."""
 _WHOLE = 100
 """Figures of at least this size are shown without decimals."""
 
@@ -330,7 +332,7 @@ def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.goals", description=__doc__)
     every = [*goal_parts.PARTS, *(goal.name for goal in GOALS)]
     parser.add_argument("asked", nargs="*", choices=[[], *every], metavar="PART_OR_GOAL", help=", ".join(every))
-    parser.add_argument("--runs", type=int, default=5, help="runs of each figure (default: 5)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each figure, or turns (default: 5)")
     parser.add_argument(
         "--beside", type=Path, metavar="FOLDER", help="another checkout, measured by turns with this one"
     )
@@ -353,7 +355,8 @@ def _by_turns(part: str, runs: int, other: Path | None) -> tuple[Kept, Kept]:
     """Measure a part, by turns with another checkout if there is one; return its figures and those of the other."""
     if other is None:
         return measured(part, runs), {}
-    turns = [(measured(part, 1, other.resolve()), measured(part, 1)) for _ in range(runs)]
+    each = 1 if part in goal_parts.WHOLE else _IN_A_TURN
+    turns = [(measured(part, each, other.resolve()), measured(part, each)) for _ in range(runs)]
     return _merged([own for _, own in turns]), _merged([theirs for theirs, _ in turns])
 
 

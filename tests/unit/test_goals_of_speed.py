@@ -136,7 +136,7 @@ def test_the_commit_at_which_the_goals_were_set_is_measured_by_turns_and_kept_wi
     monkeypatch.setattr(goals, "_checkout_of", lambda _: nullcontext(tmp_path / "then"))
     monkeypatch.setattr(sys, "argv", ["goals", "records_15", "--runs", "2", "--as-set"])
     goals.main()
-    assert order == [("records", 1, "then"), ("records", 1, None)] * 2
+    assert order == [("records", 3, "then"), ("records", 3, None)] * 2
     then = {"runs": [2.0, 3.0], "beside": [6.0, 8.0]}
     kept = json.loads((tmp_path / "goals.json").read_text())["records_15"]
     assert (kept["runs"], kept["then"]) == ([6.0, 8.0], then)
