@@ -198,7 +198,8 @@ def measured(part: str, runs: int, root: Path = ROOT) -> Kept:
         command = [sys.executable, "-P", goal_parts.__file__, part, str(runs), str(figures)]
         subprocess.run(command, cwd=root, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)}, check=True)
         found = json.loads(figures.read_text(encoding="utf-8"))
-    kept = {name: {"runs": values, "data": found["data"]} for name, values in found["figures"].items()}
+    # Another checkout may not be able to measure everything.
+    kept = {name: {"runs": values, "data": found["data"]} for name, values in found["figures"].items() if values}
     for order, step in enumerate(filter(_is_step, kept)):
         kept[step]["order"] = order
     return kept

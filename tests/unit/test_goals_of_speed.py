@@ -166,6 +166,15 @@ def test_a_part_is_measured_in_the_checkout_that_is_named(tmp_path: Path) -> Non
         measured("candidates", 1, tmp_path)
 
 
+def test_what_a_checkout_cannot_measure_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(command: list[str], **_: object) -> None:
+        figures = {"figures": {"plan": [1.0], "kernels_ahead_cpu": []}, "data": "people"}
+        Path(command[-1]).write_text(json.dumps(figures), encoding="utf-8")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert measured("release", 1) == {"plan": {"runs": [1.0], "data": "people"}}
+
+
 def test_processes_that_a_command_waits_for_are_metered_too() -> None:
     inner = "import time\nwhile time.process_time() < 0.2: pass"
     command = [sys.executable, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"]
