@@ -249,7 +249,8 @@ def table(
 
 def _faster(goal: Goal, then: Mapping[str, Any] | None) -> str:
     """How many times as fast as when the goals were set, by runs made alternately, and how many the goal asks for."""
-    if then is None:
+    # A difference can be nothing, or less by chance; then no number of times is meaningful.
+    if then is None or median(then["beside"]) <= 0:
         return ""
     times = goal.ratio(then["runs"]) / goal.ratio(then["beside"])
     return f"{times:.2f}" if goal.asked is None else f"{times:.2f} (asked: {goal.asked:.2f})"
