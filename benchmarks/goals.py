@@ -77,8 +77,8 @@ class Goal:
         return limit / middle if self.is_rate else middle / limit
 
     @property
-    def asked(self) -> float | None:
-        """How many times as fast as when it was set the goal asks to be; None if nothing was measured then."""
+    def wanted(self) -> float | None:
+        """How many times as fast as when it was set the goal requires; None if nothing was measured then."""
         return None if self.then is None else self.ratio([self.then])
 
 
@@ -248,12 +248,12 @@ def table(
 
 
 def _faster(goal: Goal, then: Mapping[str, Any] | None) -> str:
-    """How many times as fast as when the goals were set, by runs made alternately, and how many the goal asks for."""
+    """How many times as fast as when the goals were set, by runs made alternately, and how many the goal requires."""
     # A difference can be nothing, or less by chance; then no number of times is meaningful.
     if then is None or median(then["beside"]) <= 0:
         return ""
     times = goal.ratio(then["runs"]) / goal.ratio(then["beside"])
-    return f"{times:.2f}" if goal.asked is None else f"{times:.2f} (asked: {goal.asked:.2f})"
+    return f"{times:.2f}" if goal.wanted is None else f"{times:.2f} (goal: {goal.wanted:.2f})"
 
 
 def _in_words(runs: Sequence[float]) -> str:

@@ -204,7 +204,7 @@ def _release(path: Path, state: Path, *, anew: bool) -> None:
 
     # The server starts while the rest is imported.
     server = own_prefect(state)
-    from flows.prefect_runs.own_server import served_by  # noqa: PLC0415
+    from flows.cli.own_server import served_by  # noqa: PLC0415
     from stores.releases.resumable_releases import other_unfinished_releases, what_comes_next  # noqa: PLC0415
 
     _tell(what_comes_next(state, spec, anew=anew))

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from deniable.foundation.errors import DeniableError
+from flows.cli.own_server import served_by
 from flows.cli.subcommands import Subcommands
-from flows.prefect_runs.own_server import served_by
 from infra.servers.local_servers import own_prefect
 from schemas.spec.release_spec import load_spec
 

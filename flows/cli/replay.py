@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.console import show
+from flows.cli.own_server import served_by
 from flows.cli.subcommands import Subcommands
-from flows.prefect_runs.own_server import served_by
 from infra.servers.local_servers import own_prefect
 from schemas.provenance import RECORD
 from stores.record.record_reader import find_release_folder, keys_to_trust, trusted_record, trusted_where

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from prefect.settings import get_current_settings
 
-from flows.prefect_runs.own_server import heartbeats_for, served_by
+from flows.cli.own_server import heartbeats_for, served_by
 from infra.servers.local_servers import start_prefect
 from stores.servers.mlflow_database import import_stores
 from tests.warm.servers import forked_servers, prefect_server

@@ -79,8 +79,8 @@ def test_the_table_says_how_many_times_as_fast_as_when_the_goals_were_set_and_as
     times = {goal.name: last[goal.what] for goal in GOALS if goal.name in found}
     # A rate of 8 instead of 4; 8 seconds instead of 4; and a goal of which nothing was known then.
     assert times == {
-        "candidates_9": "2.00 (asked: 1.18)",
-        "fit_adult": "0.50 (asked: 3.72)",
+        "candidates_9": "2.00 (goal: 1.18)",
+        "fit_adult": "0.50 (goal: 3.72)",
         "plan": "0.50",
         "kernels_cpu": "",
     }

@@ -79,7 +79,7 @@ def _level(text: str) -> Fraction:
 
 
 def _published(document: Path, responses: Path, state: Path, level: Fraction) -> "Surveyed":
-    from flows.prefect_runs.own_server import served_by  # noqa: PLC0415 - here and below: to publish only
+    from flows.cli.own_server import served_by  # noqa: PLC0415 - here and below: to publish only
     from infra.servers.local_servers import own_prefect  # noqa: PLC0415
 
     with served_by(own_prefect(state), "survey", "flows.survey"):

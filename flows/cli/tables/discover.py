@@ -236,7 +236,7 @@ def _against_the_budget(
 
 def _discovered(spec: Path, plan: "DiscoveryPlan", state: Path, *, anew: bool) -> "Discovered":
     """Run the flow."""
-    from flows.prefect_runs.own_server import served_by  # noqa: PLC0415 - here and below: not for a plan alone
+    from flows.cli.own_server import served_by  # noqa: PLC0415 - here and below: not for a plan alone
     from infra.servers.local_servers import own_prefect  # noqa: PLC0415
 
     with served_by(own_prefect(state), "discovery", "flows.discovery"):
