@@ -197,7 +197,7 @@ $(PGM): infra/requirements-pgm.txt $(RUNTIME)
 $(VENV)/browser/chromium: infra/browser/package-lock.json infra/browser/unpack.mjs $(TOOLS)
 	@echo "Installing the pinned browser of the tests into $(VENV) ..."
 	@rm -rf $(VENV)/browser $(VENV)/browser.new && cp -R infra/browser $(VENV)/browser.new
-	@cd $(VENV)/browser.new && { ../bin/npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null || { \
+	@cd $(VENV)/browser.new && { ../bin/npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >/dev/null || { \
 	echo "npm must fetch the browser from its registry, and failed as it says above; see to that and run make again." >&2; exit 1; }; } \
 	&& TMPDIR=$$PWD ../bin/node unpack.mjs && rm -rf node_modules
 	@mv $(VENV)/browser.new $(VENV)/browser

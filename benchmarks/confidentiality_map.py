@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.coded import Rows
 from benchmarks.measuring import require
 from benchmarks.regressions import regression
-from benchmarks.utility import ROOT, Rows
+from benchmarks.utility import ROOT
 from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey, WordStream

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.coded import Rows
 from benchmarks.coverage import (
     COLUMNS,
     DATA,
@@ -37,7 +38,7 @@ from benchmarks.coverage import (
 )
 from benchmarks.measuring import rewrite
 from benchmarks.mechanisms import half_of
-from benchmarks.utility import ROOT, Rows, options, prepare
+from benchmarks.utility import ROOT, options, prepare
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import Refused
 from deniable.foundation.keys import ReleaseKey

@@ -28,9 +28,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import surveyed
+from benchmarks.coded import Rows
 from benchmarks.measuring import in_page, markdown, rewrite, spread
 from benchmarks.risk import RISKS, risks
-from benchmarks.utility import ROOT, Budget, Half, Rows, options, prepare, released, scorer
+from benchmarks.utility import ROOT, Budget, Half, options, prepare, released, scorer
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.multinomial_sets.plan import MOST_CELLS

@@ -44,6 +44,8 @@ DATA: Final = {"acs13": "ACS 2013, 11 attributes", "adult": "Adult, 15 attribute
 EPSILON, DELTA = 1.0, 1e-9
 LONG_S: Final = 120
 """CPU seconds; a program that takes longer runs once and is not fitted a second time."""
+_NOT_PASSED: Final = ("PYTHONDONTWRITEBYTECODE", "DENIABLE_", "PREFECT_", "MLFLOW_")
+"""Beginnings of environment variables that no program is given: those of our own servers may contain passwords."""
 REAL: Final = "real"
 """The row of the learning half itself, which is scored as if it were released."""
 
@@ -187,8 +189,8 @@ def _stopped(process: "subprocess.Popen[bytes]", figures: Path, seconds: float) 
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment variables of all programs: one thread, and modules compiled once."""
-    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """Return the environment variables of all programs: one thread, modules compiled once, and no password of ours."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_PASSED)}
     threads = ("OMP", "OPENBLAS", "MKL", "NUMBA")
     return own | {"PYTHONPATH": str(ROOT)} | {f"{each}_NUM_THREADS": "1" for each in threads}
 
@@ -381,7 +383,7 @@ def _digits(value: float) -> str:
 
 
 def page(text: str, kept: Mapping[str, Any]) -> str:
-    """Return the page with the tables inserted.
+    """Return the page with the tables inserted, each with the programs that it lacks.
 
     Args:
         text: the page.
@@ -392,7 +394,11 @@ def page(text: str, kept: Mapping[str, Any]) -> str:
     """
     figures, once = kept.get("figures", {}), kept.get("once", {})
     parts = [f"Measured on {kept['machine']}."] if "machine" in kept else []
-    parts += [f"## {title}\n\n{table(figures[name])}" for name, title in DATA.items() if figures.get(name)]
+    for name, title in DATA.items():
+        if rows := figures.get(name):
+            missing = [each.title for program, each in PROGRAMS.items() if program not in rows]
+            parts.append(f"## {title}\n\n{table(rows)}")
+            parts += [f"Not measured yet: {', '.join(missing)}."] if missing else []
     if once:
         parts.append(f"## Measured once, not by this command\n\n{kept.get('about', '')}".rstrip())
         parts += [_once(title, once[name]) for name, title in DATA.items() if once.get(name)]

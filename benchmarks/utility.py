@@ -28,8 +28,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from benchmarks.coded import Rows, domain_of
 from benchmarks.measuring import markdown, spread
-from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.registry import LEARNERS, derived_from_public, entries, steps_of
@@ -98,20 +99,9 @@ class Half:
     def read(cls, folder: Path, name: str) -> "Half":
         """Read the files of the tools."""
         meta = json.loads((folder / f"{name}_meta.json").read_text())
-        columns = meta["columns"]
-        domain = Domain(
-            tuple(
-                Attribute(
-                    column,
-                    tuple(range(entry["size"])),
-                    "numeric" if entry["kind"] == "numeric" else "nominal",
-                    tuple(range(entry["size"])),
-                )
-                for column, entry in columns.items()
-            ),
-            target=meta["target"],
-        )
-        train, holdout = (pd.read_csv(folder / f"{name}_{part}.csv")[list(columns)] for part in ("train", "holdout"))
+        domain = domain_of(meta)
+        names = list(domain.names)
+        train, holdout = (pd.read_csv(folder / f"{name}_{part}.csv")[names] for part in ("train", "holdout"))
         return cls(meta, domain, train, holdout)
 
     @property
@@ -209,22 +199,6 @@ class Budget:
             return entry
         digest = sha256(public.tobytes()).hexdigest()
         return spec.model_validate(asked | derived_from_public(entry, domain, Rows(public), digest))
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A counter of the rows of a half, which all steps read."""
-
-    codes: Codes
-
-    def count(self, empty: Callable[[], Any], _: str) -> Any:
-        """Count all rows; see `deniable.mechanisms.Counter`."""
-        tally = empty()
-        tally.add(self.codes)
-        return tally
-
-    def advance(self, amount: int) -> None:
-        """Report nothing."""
 
 
 @dataclass(frozen=True)

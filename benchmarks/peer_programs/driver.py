@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.measuring import most_held_gib
+
 RECORDS: Final = "records.npy"
 FIGURES: Final = "figures.json"
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -106,12 +108,12 @@ def most_held_mib() -> float:
     return max(ended, _peak(here), *map(_peak, children(here))) / 2**10
 
 
-def _peak(process: int) -> int:
+def _peak(process: int) -> float:
     try:
-        lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+        return most_held_gib(process) * 2**20
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        # It has ended.
+        return 0.0
 
 
 def run(request: Request, folder: Path) -> None:

@@ -1,8 +1,6 @@
 """Our own learners, with their steps as in a release and the records drawn without seeds."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -10,31 +8,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.coded import Rows, domain_of
 from benchmarks.peer_programs.driver import Draw, Fit, Request
-from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.domain import Codes
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.registry import entry_of, steps_of
 from deniable.models.model_formats import model_from_document
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """A counter of rows, which all steps read."""
-
-    codes: Codes
-
-    def count(self, empty: Callable[[], Any], _: str) -> Any:
-        tally = empty()
-        tally.add(self.codes)
-        return tally
-
-    def advance(self, amount: int) -> None:
-        """Report nothing."""
-
-
 def _fit(asked: dict[str, Any], request: Request) -> Draw:
     """Learn with one key; see `driver.Fit`."""
-    domain = _domain(request)
+    domain = domain_of(json.loads(Path(request.meta).read_text(encoding="utf-8")))
     codes = np.loadtxt(request.train, dtype=np.uint16, delimiter=",", skiprows=1)
     budget = {"epsilon": Fraction(str(request.epsilon)), "delta": Fraction(str(request.delta))}
     entry = entry_of(asked["kind"]).model_validate({**asked, "parameters": budget}, context={"domain": domain})
@@ -42,7 +26,7 @@ def _fit(asked: dict[str, Any], request: Request) -> Draw:
     made: dict[str, Any] = {}
     for step in steps_of(entry, domain, lambda delta: delta):
         read = {name: made[name] for name in step.reads}
-        made |= step.run(_Rows(codes), read, partial(key.stream, step=step.name, inputs="benchmark")).products
+        made |= step.run(Rows(codes), read, partial(key.stream, step=step.name, inputs="benchmark")).products
     net = model_from_document(domain, made["model"])
 
     def draw(records: int) -> Codes:
@@ -52,20 +36,6 @@ def _fit(asked: dict[str, Any], request: Request) -> Draw:
         return net.matched(evenly, more.take(net.words_of_matching(records)))
 
     return draw
-
-
-def _domain(request: Request) -> Domain:
-    meta = json.loads(Path(request.meta).read_text(encoding="utf-8"))
-    attributes = (
-        Attribute(
-            name,
-            tuple(range(column["size"])),
-            "numeric" if column["kind"] == "numeric" else "nominal",
-            tuple(range(column["size"])),
-        )
-        for name, column in meta["columns"].items()
-    )
-    return Domain(tuple(attributes), target=meta["target"])
 
 
 PROGRAMS: Final[dict[str, Fit]] = {

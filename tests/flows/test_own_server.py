@@ -14,6 +14,7 @@ from stores.servers.mlflow_database import import_stores
 from tests.warm.servers import forked_servers, prefect_server
 
 ROOT = Path(__file__).resolve().parents[2]
+STORE = "mlflow.store.tracking.sqlalchemy_workspace_store"
 
 
 def frequency() -> int | None:
@@ -38,10 +39,21 @@ def test_within_the_block_modules_are_imported_and_the_server_answers(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     (tmp_path / "prefect").mkdir()
+    # Importing it again changes nothing that is imported elsewhere.
+    monkeypatch.delitem(sys.modules, STORE, raising=False)
     with forked_servers():
         server = start_prefect(tmp_path)
+    wait, waited = server.wait_until_up, []
+
+    def wait_until_up() -> None:
+        # It is waited for last, because imports take as long.
+        waited.append({module, STORE} <= sys.modules.keys())
+        wait()
+
+    monkeypatch.setattr(server, "wait_until_up", wait_until_up)
     try:
         with served_by(server, "a test", module):
+            assert waited == [True]
             assert module in sys.modules
             assert httpx.get(f"{server.address}/api/health").status_code == 200
             assert frequency() is None
@@ -57,12 +69,11 @@ def test_without_a_server_of_its_own_a_command_waits_for_none() -> None:
 
 
 def test_what_mlflow_imports_first_is_imported_for_a_database_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = "mlflow.store.tracking.sqlalchemy_workspace_store"
-    monkeypatch.delitem(sys.modules, store, raising=False)
+    monkeypatch.delitem(sys.modules, STORE, raising=False)
     import_stores("http://127.0.0.1:1")
-    assert store not in sys.modules
+    assert STORE not in sys.modules
     import_stores("sqlite:////nowhere/mlflow.db")
-    assert store in sys.modules
+    assert STORE in sys.modules
 
 
 def _called(tree: ast.AST) -> set[str]:

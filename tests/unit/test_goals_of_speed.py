@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import goal_parts, goals
 from benchmarks.goals import GOALS, IN_README, KEPT, PAGE, PAGES, README, Goal, left, measured, page, steps_table, table
+from benchmarks.population import network, people
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -152,6 +153,7 @@ def test_the_commit_at_which_the_goals_were_set_is_measured_by_turns_and_kept_wi
     assert (kept["runs"], kept["then"]) == ([7.0], then)
 
 
+@pytest.mark.slow
 def test_the_files_of_a_commit_are_its_own_and_go_afterwards() -> None:
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     with goals._checkout_of(head.strip()) as folder:
@@ -215,6 +217,48 @@ def test_the_steps_are_on_the_page_of_speed_alone() -> None:
     found = {"step publish": {"runs": [12.34], "order": 0}}
     assert "| `publish` | 12.34 | 100% |" in page(PAGE.read_text(encoding="utf-8"), found)
     assert "12.34" not in page(README.read_text(encoding="utf-8"), found)
+
+
+def test_all_else_is_what_the_steps_leave_of_the_whole_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    steps = {"account": 1.5, "seal": 0.5, "whole release": 9.0}
+
+    def metered(command: list[str], _: dict[str, str]) -> goal_parts.Metered:
+        found = {name: {"core_seconds": seconds} for name, seconds in steps.items()}
+        Path(command[-1]).write_text(json.dumps(found), encoding="utf-8")
+        return goal_parts.Metered(cpu=5.0, clock=4.0, mib=100.0)
+
+    monkeypatch.setattr(goal_parts, "metered", metered)
+    found = goal_parts._steps_of(Path("spec.yaml"), {}, tmp_path / "steps.json")
+    assert found == {"step account": [1.5], "step seal": [0.5], "step else": [3.0]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [
+        ("candidates", ["candidates_9", "candidates_9_11", "candidates_5_11"]),
+        ("scan", ["scan"]),
+        ("histogram", ["histogram"]),
+        ("cfs", ["cfs"]),
+        ("real_records", ["records_real"]),
+    ],
+)
+def test_without_the_file_of_real_people_a_part_measures_made_up_ones(
+    part: str, names: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DENIABLE_ACS2024_CODED", str(tmp_path / "none.parquet"))
+    for name, few in {"MILLION": 2_000, "MADE_UP_ROWS": 12_000, "CANDIDATES": 500, "COUNTED": 20}.items():
+        monkeypatch.setattr(goal_parts, name, few)
+    found, data = goal_parts.PARTS[part](2)
+    assert data == "made-up people"
+    assert [*found] == names
+    assert all(len(runs) == 2 and min(runs) > 0 for runs in found.values())
+
+
+def test_seeds_are_counted_in_the_order_of_the_domain() -> None:
+    net, codes = network(), people(50)
+    assert net.graph.order != tuple(range(codes.shape[1])), "the orders differ"
+    assert (goal_parts._in_order_of_domain(net, net.in_order(codes)) == codes).all()
 
 
 def test_two_other_checkouts_at_once_are_refused(

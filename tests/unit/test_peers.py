@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import environments, peers, utility
+from benchmarks import environments, measuring, peers, utility
 from benchmarks.environments import Environment, Unavailable
 from benchmarks.peer_programs import driver
 from benchmarks.peers import KEPT, LONG_S, PAGE, PROGRAMS, README, REAL, Ended, Job, Program, is_enough, table, with_run
@@ -42,6 +42,22 @@ def test_a_row_has_medians_with_the_least_and_the_most_of_its_runs() -> None:
     assert cells[0] == "PrivBayes (other), 1.0"
     assert cells[2] == ".050 (.050 to .050)"
     assert cells[6:] == ["3 (1 to 20)", "", "12,000 (12,000 to 12,000)", "100 (100 to 100)", "3"]
+
+
+def test_a_page_names_the_programs_that_a_table_lacks_and_no_others() -> None:
+    rows = {name: row(1.0) for name in PROGRAMS if name != "dpmm-aim"}
+    text = peers.page(PAGE.read_text(encoding="utf-8"), {"figures": {"adult": rows}})
+    assert [line for line in text.splitlines() if "Not measured" in line] == ["Not measured yet: AIM (dpmm)."]
+    rows["dpmm-aim"] = {"title": "AIM (dpmm)", "version": "1.0", "limit": 900.0}
+    assert "Not measured" not in peers.page(text, {"figures": {"adult": rows}})
+
+
+def test_programs_are_given_no_password_of_our_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DENIABLE_PAGES_CREDENTIALS", "PREFECT_API_AUTH_STRING", "MLFLOW_TRACKING_URI", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "a secret")
+    given = peers._environment()
+    assert [name for name, value in given.items() if value == "a secret"] == ["HTTPS_PROXY"]
+    assert given["OMP_NUM_THREADS"] == "1"
 
 
 @pytest.mark.parametrize(
@@ -192,6 +208,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Job:
     (folder.parent / "__init__.py").touch()
     (folder / "__init__.py").touch()
     shutil.copy(driver.__file__, folder)
+    shutil.copy(measuring.__file__, folder.parent)
     (folder / "made_up.py").write_text(MADE_UP)
     monkeypatch.setattr(peers, "ROOT", tmp_path)
     return Job(tmp_path / "train.csv", tmp_path / "meta.json", 3, 1, 0.4)
