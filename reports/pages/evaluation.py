@@ -3,8 +3,7 @@
 The pictures are drawn by `reports.plots.plots`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
@@ -13,6 +12,7 @@ from deniable.foundation.domain import Domain
 from reports.figures.marginals import DescribedTable, Panel, panels
 from reports.plots.marginal_pictures import draw_marginals
 from reports.plots.plots import Attack, attack_panels, distance_boxes, inference_panel, learning_panels
+from reports.plots.theme import drawn_once, svg_file
 from schemas.references import Audience
 from schemas.spec.evaluation import EvaluationFigures, inferred
 from schemas.spec.release_spec import Evaluation, ReleaseSpec
@@ -25,9 +25,13 @@ _ATTACKS = {
     "unique_found": ("Unique people", "unique people matched by a unique record"),
 }
 """Title of each attack, with what it counts."""
-
-_Shown = TypeVar("_Shown", Domain, Evaluation)
-_kept: dict[str, tuple[EvaluationFigures, Domain | Evaluation, dict[str, Figure]]] = {}
+_WORDS = {
+    "distances": "Box plots of distances to the holdout.",
+    "learning": "Accuracy and agreement of classifiers, and the distinguishing game.",
+    "attacks": "Records and people found by an intruder, among people used and people not used.",
+    "inference": "How often an intruder guesses a sensitive attribute of people used and of people not used.",
+}
+"""What each picture shows, for readers who cannot see it."""
 
 
 def record_evaluation(
@@ -44,10 +48,8 @@ def record_evaluation(
     step.figures(evaluation.figures, Audience.INTERNAL)
     step.document(evaluation.model_dump(mode="json"), f"{name}.json", Audience.INTERNAL)
     for title, picture in pictures.items():
-        if isinstance(picture, str):
-            step.drawing(picture, f"{title}.svg", Audience.INTERNAL)
-        else:
-            step.plot(picture, f"{title}.png", Audience.INTERNAL)
+        text = picture if isinstance(picture, str) else svg_file(picture, title=_WORDS[title])
+        step.drawing(text, f"{title}.svg", Audience.INTERNAL)
 
 
 def utility_pictures(found: EvaluationFigures, spec: ReleaseSpec) -> dict[str, Figure | str]:
@@ -83,7 +85,7 @@ def comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, F
     Returns:
         Pictures named `distances` and `learning`.
     """
-    return _drawn_once(_comparison_pictures, found, domain)
+    return drawn_once(_comparison_pictures, found, domain)
 
 
 def _comparison_pictures(found: EvaluationFigures, domain: Domain) -> dict[str, Figure]:
@@ -132,7 +134,7 @@ def risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str,
     Returns:
         Pictures named `attacks` and `inference`.
     """
-    return _drawn_once(_risk_pictures, found, evaluation)
+    return drawn_once(_risk_pictures, found, evaluation)
 
 
 def _risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str, Figure]:
@@ -146,15 +148,6 @@ def _risk_pictures(found: EvaluationFigures, evaluation: Evaluation) -> dict[str
             ]
         ),
     }
-
-
-def _drawn_once(
-    draw: Callable[[EvaluationFigures, _Shown], dict[str, Figure]], found: EvaluationFigures, shown: _Shown
-) -> dict[str, Figure]:
-    """Return the pictures of some results, which are kept until others of the same kind are drawn."""
-    if _kept.get(draw.__name__, (None,))[:2] != (found, shown):
-        _kept[draw.__name__] = (found, shown, draw(found, shown))
-    return dict(_kept[draw.__name__][2])
 
 
 def _attack(name: str, values: Sequence[float], *, note: str = "", guess: float | None = None) -> Attack:

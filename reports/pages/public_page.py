@@ -22,6 +22,7 @@ from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_pa
 from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest, weights_of
 from reports.plots.measured import MEASURED, Measured, read_measured
 from reports.plots.method_diagram import draw_method_diagram, method_in_words
+from reports.plots.theme import drawn_once
 from schemas.provenance import RECORD, Provenance, Resource, Step
 from schemas.spec.accounts import Accounts
 from schemas.spec.release_spec import ReleaseSpec
@@ -191,7 +192,7 @@ def render_public_page(content: PublicContent) -> str:
         )
     domain = spec.domain
     edges = content.weights
-    graph = draw_graph(domain.names, parents_of(edges), domain.target, edges) if edges else None
+    graph = drawn_once(draw_graph, domain.names, parents_of(edges), domain.target, edges) if edges else None
     making = method_in_words(spec, accounts, record.release.records)
     cards = [
         Card("Synthetic records", count(record.release.records), f"with {len(domain)} attributes each"),

@@ -17,12 +17,13 @@ from reports.pages.evaluation import comparison_pictures, marginals_of, risk_pic
 from reports.pages.headline_figures import CLASSIFIERS, COMPARED, headline_figures, reach_of
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
 from reports.pages.report_links import Link
-from reports.plots.budget_line import draw_budget_line
+from reports.plots.budget_line import BUDGET_IN_WORDS, draw_budget_line
 from reports.plots.commutes import draw_commutes
 from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest
 from reports.plots.measured import Measured
 from reports.plots.pairs import ShownPair, heatmap_svg, largest, pair_errors, shown_pairs
 from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
+from reports.plots.theme import drawn_once
 from schemas.provenance import Approval
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
@@ -188,7 +189,7 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
     utility, risk = content.utility.figures, content.risk.figures
     domain, weights = content.spec.domain, content.weights
     words = {
-        "budget": "Epsilon spent on the dataset, release by release, its cap, and what planned refreshes would add.",
+        "budget": BUDGET_IN_WORDS,
         "flow": f"From {content.flow.stages[0].people:,} people in the source to {content.flow.released:,} records.",
         "graph": f"The dependences between {len(domain)} attributes; the target is {domain.target}.",
         "distances": "Box plots of distances to the holdout"
@@ -213,9 +214,13 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
     spent = content.spending
     commutes = draw_commutes(content.utility.series)
     drawn = {
-        **({"budget": draw_budget_line(spent)} if spent is not None and spent.history else {}),
+        **({"budget": drawn_once(draw_budget_line, spent)} if spent is not None and spent.history else {}),
         "flow": draw_record_flow(content.flow),
-        **({"graph": draw_graph(domain.names, parents_of(weights), domain.target, weights)} if weights else {}),
+        **(
+            {"graph": drawn_once(draw_graph, domain.names, parents_of(weights), domain.target, weights)}
+            if weights
+            else {}
+        ),
         **(comparison_pictures(content.utility, domain) if utility else {}),
         **({"commutes": commutes} if commutes is not None else {}),
         **(risk_pictures(content.risk, content.spec.evaluation) if risk else {}),

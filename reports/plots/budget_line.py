@@ -5,11 +5,17 @@ The amounts come from `reports.figures.spending`.
 
 from collections.abc import Sequence
 from math import ceil
+from typing import Final
 
 from matplotlib.figure import Figure
 
 from reports.figures.spending import Spending, SpentAt
 from reports.plots.theme import BASELINE, HOLDOUT, INK, MUTED, PAPER, RELEASED, make_figure, plain_axes, set_title
+
+BUDGET_IN_WORDS: Final = (
+    "Epsilon spent on the dataset, release by release, its cap, and what planned refreshes would add."
+)
+"""What the picture shows, for readers who cannot see it."""
 
 _WIDTH_IN, _HEIGHT_IN = 11.0, 3.0
 _MOST_DATES = 12

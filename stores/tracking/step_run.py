@@ -34,7 +34,6 @@ from stores.vault.step_log import StepDraft, note_step, resource
 from stores.vault.workspace import Workspace
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from mlflow.types import Schema
 
 _NOTHING = Guarantee(0.0, 0.0, "basic")
@@ -141,18 +140,6 @@ class StepRecord:
             self._keep(str(path), folder)
             if self.headline:
                 client.log_artifact(self.workspace.mlflow_run_id, str(path), folder)
-
-    def plot(self, figure: "Figure", file_name: str, audience: Audience) -> None:
-        """Record a matplotlib figure in the folder of its audience; it is arranged here, and drawn once.
-
-        Raises:
-            Refused: the figure is restricted.
-        """
-        if (arranging := figure.get_layout_engine()) is not None:
-            # With a layout engine, matplotlib draws every figure twice to save it.
-            arranging.execute(figure)
-            figure.set_layout_engine(None)
-        self._made(file_name, audience, figure.savefig)
 
     def drawing(self, svg: str, file_name: str, audience: Audience) -> None:
         """Record a picture that is the text of an SVG file, in the folder of its audience.

@@ -116,10 +116,8 @@ def _keep(record: StepRecord, product: Product, made: Made) -> Reference:
     with workspace.writing(product.file, audience) as path, path.open("wb") as file:
         product.write(value, file)
     picture = picture_of(product.name, made.products, workspace.spec)
-    if isinstance(picture, str):
+    if picture is not None:
         record.drawing(picture, f"{product.name}.svg", audience)
-    elif picture is not None:
-        record.plot(picture, f"{product.name}.png", audience)
     if product.is_shown:
         record.document(value, product.file, audience)
     return record.output(workspace.refer(product.name, product.file, audience))

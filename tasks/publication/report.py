@@ -8,10 +8,11 @@ from reports.figures.marginals import DescribedTable
 from reports.figures.spending import spending
 from reports.pages.report import ReportContent, write_report
 from reports.pages.report_links import links_of
-from reports.plots.budget_line import draw_budget_line
+from reports.plots.budget_line import BUDGET_IN_WORDS, draw_budget_line
 from reports.plots.graph_plot import weights_of
 from reports.plots.measured import read_measured
 from reports.plots.record_flow_diagram import RecordFlow, Stage
+from reports.plots.theme import drawn_once, svg_file
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Outcome
@@ -76,7 +77,8 @@ def report(
         weights = weights_of(json.loads(graph.path.read_text(encoding="utf-8"))) if graph is not None else {}
         spent = spending(workspace)
         if spent is not None and spent.history:
-            step.plot(draw_budget_line(spent), "budget.png", Audience.INTERNAL)
+            budget = svg_file(drawn_once(draw_budget_line, spent), title=BUDGET_IN_WORDS)
+            step.drawing(budget, "budget.svg", Audience.INTERNAL)
         content = ReportContent(
             release_id=workspace.release_id,
             spec=spec,

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 from mlflow import MlflowClient
 from mlflow.entities import Run
 from mlflow.store.db import utils as mlflow_databases
@@ -19,7 +17,6 @@ from prefect import flow
 from deniable.foundation.errors import Refused
 from deniable.foundation.keys import ReleaseKey
 from deniable.privacy.loss import DiscreteLaplaceEvent, Guarantee
-from reports.plots.theme import make_figure
 from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import DISCOVERY_STEPS, flow_steps
 from schemas.spec.plan import planned_steps
@@ -156,12 +153,12 @@ def test_inputs_and_outputs_are_recorded_by_name_and_keyed_digest_alone(state: P
 REFUSED_DEEDS: list[Callable[[StepRecord, Path], None]] = [
     lambda step, _: step.figures({"age": 41}, Audience.RESTRICTED),
     lambda step, path: step.artifact(path, Audience.RESTRICTED),
-    lambda step, _: step.plot(Figure(), "ages.png", Audience.RESTRICTED),
+    lambda step, _: step.drawing("<svg/>", "ages.svg", Audience.RESTRICTED),
     lambda step, _: step.document({"age": 41}, "record.json", Audience.RESTRICTED),
 ]
 
 
-@pytest.mark.parametrize("deed", REFUSED_DEEDS, ids=["figure", "artifact", "plot", "document"])
+@pytest.mark.parametrize("deed", REFUSED_DEEDS, ids=["figure", "artifact", "drawing", "document"])
 def test_nothing_restricted_is_recorded(
     deed: Callable[[StepRecord, Path], None], state: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -185,31 +182,17 @@ def test_nothing_that_lies_in_the_vault_is_recorded_whatever_it_is_called(state:
         step.artifact(workspace.vault / "key", Audience.PUBLIC)
 
 
-def test_artifacts_and_plots_lie_in_the_folder_of_their_audience(
+def test_artifacts_and_drawings_lie_in_the_folder_of_their_audience(
     state: Path, client: MlflowClient, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.html"
     path.write_text("<p>")
     with release_named("folders", state) as workspace, recorded_step(workspace, "report") as step:
         step.artifact(path, Audience.INTERNAL)
-        step.plot(Figure(), "graph.png", Audience.PUBLIC)
+        step.drawing("<svg/>", "graph.svg", Audience.PUBLIC)
     run_id = steps_of(workspace, client)["report"].info.run_id
-    assert artifacts_of(run_id, client) == {"internal/report.html", "public/graph.png"}
+    assert artifacts_of(run_id, client) == {"internal/report.html", "public/graph.svg"}
     assert artifacts_of(workspace.mlflow_run_id, client) == {"internal/report.html"}
-
-
-def test_a_plot_is_arranged_and_drawn_once(state: Path, client: MlflowClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    figure, drawn = make_figure(2, 1), []
-    figure.subplots(1, 2)
-    draw = Figure.draw
-    monkeypatch.setattr(Figure, "draw", lambda self, renderer: (drawn.append(self), draw(self, renderer)))
-    with release_named("drawn", state) as workspace, recorded_step(workspace, "report") as step:
-        step.plot(figure, "graph.png", Audience.PUBLIC)
-    assert len(drawn) == 1
-    # What saves a figure that arranges itself, draws it twice: the count sees it.
-    figure.set_layout_engine("constrained")
-    figure.savefig(BytesIO())
-    assert len(drawn) == 3
 
 
 def artifacts_of(run_id: str, client: MlflowClient) -> set[str]:

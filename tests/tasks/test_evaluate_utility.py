@@ -100,7 +100,7 @@ def test_figures_document_and_pictures_are_internal_in_mlflow(
     assert run.data.metrics["epsilon"] == run.data.metrics["delta"] == 0
     artifacts = {artifact.path for artifact in client.list_artifacts(run.info.run_id, "internal")}
     assert artifacts == {
-        f"internal/{name}" for name in ("utility.json", "distances.png", "learning.png", "marginals.svg")
+        f"internal/{name}" for name in ("utility.json", "distances.svg", "learning.svg", "marginals.svg")
     }
     assert [artifact.path for artifact in client.list_artifacts(run.info.run_id)] == ["internal"]
 

@@ -1,19 +1,23 @@
 """A dependency graph is laid out so that it can be read, and every picture can stand in a page."""
 
+import re
 import xml.etree.ElementTree as ET
+from io import BytesIO
 from itertools import combinations, pairwise
 
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 
 from deniable.foundation.errors import InvalidInput
 from reports.plots.graph_plot import Change, draw_graph, draw_graph_changes
 from reports.plots.layered_layout import Layout, lay_out
-from reports.plots.theme import page_svg
+from reports.plots.theme import drawn_once, make_figure, page_svg, svg_file
 
 NAMES = ["age", "school", "work", "hours", "income", "town"]
 PARENTS = {"school": ["age"], "work": ["school"], "hours": ["work", "age"], "income": ["hours", "school", "age"]}
 WIDTH = 1.0
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def laid_out(names: list[str], parents: dict[str, list[str]]) -> Layout:
@@ -91,6 +95,50 @@ def test_a_picture_in_a_page_is_one_element_with_text_words_and_the_pages_colour
 def test_one_figure_gives_one_picture() -> None:
     first, second = (page_svg(draw_graph(NAMES, PARENTS, "income"), title="A graph") for _ in range(2))
     assert first == second
+
+
+def test_a_picture_is_arranged_and_drawn_once_for_a_page_and_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure, drawn = make_figure(2, 1), []
+    figure.subplots(1, 2)
+    draw = Figure.draw
+    monkeypatch.setattr(Figure, "draw", lambda self, renderer: (drawn.append(self), draw(self, renderer)))
+    page_svg(figure, title="Two axes, on a page")
+    svg_file(figure, title="Two axes, in a file")
+    assert len(drawn) == 1
+    # What saves a figure that arranges itself, draws it twice: the count sees it.
+    figure.set_layout_engine("constrained")
+    figure.savefig(BytesIO())
+    assert len(drawn) == 3
+
+
+def test_a_picture_in_a_file_has_its_own_colours_and_asks_for_nothing_outside_itself() -> None:
+    svg = svg_file(draw_graph(NAMES, PARENTS, "income"), title="What <depends> on what")
+    root = ET.fromstring(svg)  # noqa: S314 - drawn one line above
+    assert root.get("aria-label") == "What <depends> on what"
+    assert {text.text for text in root.iter(f"{SVG}text")} == set(NAMES)
+    assert "#b8336a" in svg
+    assert "var(" not in svg
+    assert "DejaVu" not in svg
+    assert svg.count("http") == 1, "the namespace alone"
+
+
+def test_names_within_a_page_are_those_of_one_picture() -> None:
+    figure = make_figure(2, 1)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], "o", clip_on=True)
+    pages = [page_svg(figure, title=title) for title in ("One", "Another")]
+    named = [set(re.findall(r'\bid="([^"]+)"', page)) for page in pages]
+    used = [set(re.findall(r'(?:href="|url\()#([^")]+)', page)) for page in pages]
+    assert named[0]
+    assert [used[0] <= named[0], used[1] <= named[1]] == [True, True]
+    assert not named[0] & named[1]
+
+
+def test_pictures_are_kept_until_others_are_drawn() -> None:
+    first = drawn_once(draw_graph, NAMES, PARENTS, "income")
+    assert drawn_once(draw_graph, list(NAMES), dict(PARENTS), "income") is first
+    assert drawn_once(draw_graph, NAMES, PARENTS, None) is not first
+    assert drawn_once(draw_graph, NAMES, PARENTS, "income") is not first
 
 
 def arrows(edges: dict[tuple[str, str], Change]) -> dict[tuple[str, str], PathPatch]:
