@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from deniable.ledger.verification import records_of
 from deniable.record.attestation import Envelope, Statement, sign
 from deniable.record.trust import TrustedKeys
-from deniable.verification.release import RECORD, ReleaseReport, Trust, verify_release
+from deniable.verification.release import RECORD, CheckedContents, ReleaseReport, Trust, verify_release
 from stores.keys.signing_keys import signing_key
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.charging import open_ledger
@@ -86,9 +86,11 @@ class Published:
         said: dict[str, Any] = json.loads(self.files[name])
         return said
 
-    def verify(self, *, with_ledger: bool = False, trusted: TrustedKeys | None = None) -> ReleaseReport:
+    def verify(
+        self, *, with_ledger: bool = False, trusted: TrustedKeys | None = None, known: CheckedContents | None = None
+    ) -> ReleaseReport:
         ledger = records_of(self.ledger) if with_ledger else None
-        return verify_release(InMemory(self.files), Trust(trusted or self.keys, "of the tests"), ledger)
+        return verify_release(InMemory(self.files), Trust(trusted or self.keys, "of the tests"), ledger, known)
 
     def with_files(self, changed: Mapping[str, bytes | None]) -> "Published":
         """Replace the contents of some files, None to remove one; the record is unchanged."""

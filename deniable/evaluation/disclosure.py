@@ -248,22 +248,25 @@ def infer(tables: Tables, *, known: Sequence[int], sensitive: int) -> Inference:
     if not len(tables.released):
         msg = "an intruder must have released records to learn from, got none."
         raise InvalidInput(msg)
-    released, training, holdout = tables.numbered([j for j in known if j != sensitive])
-    secrets = tables.released[:, sensitive]
-    commonest = int(np.bincount(secrets).argmax())
-    keys, modes = _modes(released, secrets)
+    # The last column is the lowest digit of a number: the sensitive value and what is known follow from it.
+    released, training, holdout = tables.numbered([*(j for j in known if j != sensitive), sensitive])
+    values = tables.cardinalities[sensitive]
+    commonest = int(np.bincount(tables.released[:, sensitive]).argmax())
+    guesses = _modes(released, values)
+    recognized = guesses // values
 
-    def attack(people: Codes, numbers: Numbers) -> Share:
-        place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
-        guess = np.where(keys[place] == numbers, modes[place], commonest)
-        return Share(int((guess == people[:, sensitive]).sum()), len(people))
+    def always_commonest(people: Numbers) -> Share:
+        return Share(int(np.count_nonzero(people % values == commonest)), len(people))
 
-    def always_commonest(people: Codes) -> Share:
-        return Share(int((people[:, sensitive] == commonest).sum()), len(people))
+    def attack(people: Numbers) -> Share:
+        guessed = len(those_among(people, guesses))
+        by_default = people[people % values == commonest] // values
+        unrecognized = len(by_default) - len(those_among(by_default, recognized))
+        return Share(guessed + unrecognized, len(people))
 
     return Inference(
-        attack=Contrast(training=attack(tables.training, training), holdout=attack(tables.holdout, holdout)),
-        marginal=Contrast(training=always_commonest(tables.training), holdout=always_commonest(tables.holdout)),
+        attack=Contrast(training=attack(training), holdout=attack(holdout)),
+        marginal=Contrast(training=always_commonest(training), holdout=always_commonest(holdout)),
     )
 
 
@@ -278,33 +281,38 @@ def _uniques(numbers: Numbers) -> Numbers:
     return np.asarray(values[counts == 1])
 
 
-def _modes(numbers: Numbers, values: Codes) -> tuple[Numbers, NDArray[np.int64]]:
-    """Modal value among the records of each number; the smallest in a tie.
+def _modes(numbers: Numbers, values: int) -> Numbers:
+    """The most frequent number among those with the same quotient; the smallest in a tie.
+
+    Args:
+        numbers: shape (rows,), at least one.
+        values: the divisor.
 
     Returns:
-        The distinct numbers in order, and the mode of each.
+        One number for each quotient, in order.
     """
-    span = int(values.max()) + 1
-    keys, inverse = np.unique(numbers, return_inverse=True)
-    pairs, counts = np.unique(inverse * span + values, return_counts=True)
-    # Sorted by number, then by descending count, then by value: each number's first pair is its mode.
-    order = np.lexsort((pairs, -counts, pairs // span))
-    ranked = pairs[order]
-    first = np.concatenate(([True], np.diff(ranked // span) > 0))
-    return keys, ranked[first] % span
+    distinct, counts = np.unique(numbers, return_counts=True)
+    quotients = distinct // values
+    starts = np.flatnonzero(np.diff(quotients, prepend=quotients[0] - 1))
+    most = np.repeat(np.maximum.reduceat(counts, starts), np.diff(starts, append=len(counts)))
+    modes: Numbers = distinct[counts == most]
+    quotients = modes // values
+    return modes[np.diff(quotients, prepend=quotients[0] - 1) > 0]
 
 
 @kernel
 def _nearest(records: Codes, others: Codes) -> NDArray[np.int64]:  # pragma: no cover
     """Hamming distance from each record to the nearest of the others."""
     rows, m = records.shape
-    nearest = np.full(rows, m, np.int64)
+    nearest = np.empty(rows, np.int64)
+    # By columns, so that many of the others are compared at a time.
+    columns = np.ascontiguousarray(others.T)
+    differ = np.empty(len(others), np.uint16)
     for r in range(rows):
-        for s in range(len(others)):
-            differ = 0
-            for j in range(m):
-                differ += records[r, j] != others[s, j]
-            nearest[r] = min(nearest[r], differ)
-            if nearest[r] == 0:
-                break
+        differ[:] = 0
+        for j in range(m):
+            column, value = columns[j], records[r, j]
+            for s in range(len(column)):
+                differ[s] += column[s] != value
+        nearest[r] = min(m, differ.min()) if len(differ) else m
     return nearest

@@ -29,6 +29,8 @@ TRIPLES = 100
 ERROR_RECORDS = 5_000
 """Number of records used to estimate a standard error: enough for two digits."""
 
+_PLACE_BITS = np.uint64(32)
+
 MAX_CELLS = 1 << 22
 """Marginals with more cells are omitted: too few of their cells have real records for a comparison."""
 
@@ -90,9 +92,13 @@ def _smallest(
     rows: Sequence[Codes], ranks: Sequence[NDArray[np.uint32]], size: int
 ) -> tuple[list[Codes], list[NDArray[np.uint32]]]:
     """The rows of smallest rank in order, and their ranks; ties keep their order."""
-    all_rows, all_ranks = np.concatenate(rows), np.concatenate(ranks)
-    order = np.argsort(all_ranks, kind="stable")[:size]
-    return [all_rows[order]], [all_ranks[order]]
+    all_rows = np.concatenate(rows)
+    # Rank and place in one number: NumPy sorts numbers several times as fast as it sorts places by rank.
+    ordered = np.concatenate(ranks).astype(np.uint64) << _PLACE_BITS | np.arange(len(all_rows), dtype=np.uint64)
+    ordered.sort()
+    ordered = ordered[:size]
+    places = (ordered & (2 ** int(_PLACE_BITS) - 1)).astype(np.int64)
+    return [all_rows.take(places, axis=0)], [(ordered >> _PLACE_BITS).astype(np.uint32)]
 
 
 def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | None = None) -> tuple[Marginal, ...]:

@@ -132,13 +132,42 @@ class ReleaseReport:
         return (*(check.line for check in self.checks), self.verdict)
 
 
-def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> ReleaseReport:
+class CheckedContents:
+    """The checks of the contents of the release verified last, for another folder with the same record and files.
+
+    They follow from the contents alone. Signature, digests, and what the record states are always checked.
+    """
+
+    def __init__(self) -> None:
+        # Replaced as a whole, so that no thread sees the checks of one release with the record of another.
+        self._kept: tuple[bytes, tuple[tuple[Check, ...], tuple[Check, ...]]] = (b"", ((), ()))
+
+    def of(
+        self, payload: bytes, check: Callable[[], tuple[tuple[Check, ...], tuple[Check, ...]]]
+    ) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
+        """The checks of a release whose files are all as its record states.
+
+        Args:
+            payload: the record.
+            check: checks the contents.
+        """
+        kept, checks = self._kept
+        if kept != payload:
+            checks = check()
+            self._kept = payload, checks
+        return checks
+
+
+def verify_release(
+    folder: Folder, trust: Trust, ledger: Exported = None, known: CheckedContents | None = None
+) -> ReleaseReport:
     """Check a published release against its own signed record.
 
     Args:
         folder: the release folder.
         trust: the keys whose signatures are accepted.
         ledger: the whole ledger, as plain values, if it was exported.
+        known: contents that this process has checked already; by default, all are checked.
 
     Returns:
         The report. The only errors raised are those of opening the folder.
@@ -150,35 +179,42 @@ def verify_release(folder: Folder, trust: Trust, ledger: Exported = None) -> Rel
         return unread_report(error)
     record: Any = statement.predicate
     misshapen = (*found(lambda: faults_of_shape(record, record_schema(statement.version))), *_not_public(record))
-    checks = [
-        signature_check(envelope, record, trust),
-        files_check(folder, names, statement.subjects, _records_in(record)),
-        Check(FORM, misshapen),
-    ]
+    files = files_check(folder, names, statement.subjects, _records_in(record))
+    checks = [signature_check(envelope, record, trust), files, Check(FORM, misshapen)]
     if misshapen:
         return ReleaseReport("", (*checks, Check(SAYS, (_MISSHAPEN,))))
     described, stated = _document(folder, names, DOMAIN), _document(folder, names, STATEMENT)
-    records = record["release"]["records"]
-    checks += [
-        *_tables(folder, names, described, records),
-        *_rules(folder, names, described),
-        *check_record(
-            Released(
-                record=record,
-                subjects=statement.subjects,
-                keyid=envelope.keyid,
-                described=described,
-                stated=stated,
-            ),
-            ledger,
-        ),
-    ]
+
+    def contents() -> tuple[tuple[Check, ...], tuple[Check, ...]]:
+        return _table_checks(folder, names, described, record), _document_checks(folder, names, described, record)
+
+    # Files that are not as signed may differ from those that were checked with the same record.
+    tables, documents = contents() if known is None or not files.holds else known.of(envelope.payload, contents)
+    released = Released(
+        record=record, subjects=statement.subjects, keyid=envelope.keyid, described=described, stated=stated
+    )
+    return ReleaseReport(record["release"]["id"], (*checks, *tables, *check_record(released, ledger), *documents))
+
+
+def _table_checks(
+    folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], record: Mapping[str, Any]
+) -> tuple[Check, ...]:
+    """The checks of the records themselves."""
+    tables = _tables(folder, names, described, record["release"]["records"])
+    return (*tables, *_rules(folder, names, described))
+
+
+def _document_checks(
+    folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], record: Mapping[str, Any]
+) -> tuple[Check, ...]:
+    """The checks of the documents beside them: what was learnt, and what follows from it."""
     of_one = _for_one_record(record)
+    checks: list[Check] = []
     for name, check in _checks_of_files(record):
         checks += check(of_one, described, _document(folder, names, name))
     checks += _estimates(folder, names, described, record["spec"]["document"].get("split"))
     checks += _certificate(folder, names, described, record)
-    return ReleaseReport(record["release"]["id"], tuple(checks))
+    return tuple(checks)
 
 
 def _estimates(

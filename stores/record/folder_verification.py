@@ -5,19 +5,28 @@ The checks are in `deniable.verification.release`; the caller decides which keys
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from deniable.folder_on_disk import FolderOnDisk
 from deniable.foundation.errors import Refused
 from deniable.ledger.verification import records_of
 from deniable.record.trust import TrustedKeys
 from deniable.verification.discovery import verify_discovery
-from deniable.verification.release import ReleaseReport, Trust, kind_of, verify_release
+from deniable.verification.release import CheckedContents, ReleaseReport, Trust, kind_of, verify_release
 from deniable.verification.survey import KIND as SURVEY_KIND
 from deniable.verification.survey import verify_survey
 
+PUBLISHED: Final = CheckedContents()
+"""The contents of the release published last: it is verified before its publication, and once more afterwards."""
+
 
 def verified_release(
-    folder: Path, keys: TrustedKeys, found: str = "of the state folder", ledger: Sequence[str] | None = None
+    folder: Path,
+    keys: TrustedKeys,
+    found: str = "of the state folder",
+    ledger: Sequence[str] | None = None,
+    *,
+    known: CheckedContents | None = None,
 ) -> ReleaseReport:
     """Verify a release, published or staged.
 
@@ -26,12 +35,13 @@ def verified_release(
         keys: the trusted keys.
         found: the source of the keys, as a continuation of `trusted keys`.
         ledger: the lines of the whole ledger, if available.
+        known: contents that this process has checked already; by default, all are checked.
 
     Returns:
         The results; faults of the release are reported there and never raised.
     """
     exported = None if ledger is None else records_of(ledger)
-    return verify_release(FolderOnDisk(folder), Trust(keys, found), exported)
+    return verify_release(FolderOnDisk(folder), Trust(keys, found), exported, known)
 
 
 def verified_beside(

@@ -43,7 +43,7 @@ from stores.publication.release_folder import (
     write_document,
     write_table,
 )
-from stores.record.folder_verification import require_verified, verified_release
+from stores.record.folder_verification import PUBLISHED, require_verified, verified_release
 from stores.record.provenance import public_record, with_publication
 from stores.statement.statement import TEMPLATES, statement, statement_in_words
 from stores.tables.tables import read_codes
@@ -125,7 +125,7 @@ def publish(
         record = public_record(workspace, accounts, _so_far(step), records=records, signed=signed)
         step.artifact(write_public_page(folder, record=record, spec=spec, accounts=accounts), Audience.PUBLIC)
         _write_record(workspace, folder, key, with_publication(record, _so_far(step)))
-        report = verified_release(folder, trusted_keys(workspace.state))
+        report = verified_release(folder, trusted_keys(workspace.state), known=PUBLISHED)
         if not report.holds:
             # For a wrong table this gives more details; otherwise only verification reads the table. What has been
             # recorded by then # belongs to a failed run, and to a record that stays in the vault.

@@ -2,13 +2,13 @@
 
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.ledger import kept_lines, ledger_place
-from stores.record.folder_verification import verified_release
+from stores.record.folder_verification import PUBLISHED, verified_release
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 
 
 def verify_published(workspace: Workspace) -> tuple[str, ...]:
-    """Verify the published folder.
+    """Verify the published folder. Contents that publication has checked are compared by their digests.
 
     Args:
         workspace: the release.
@@ -17,7 +17,8 @@ def verify_published(workspace: Workspace) -> tuple[str, ...]:
         A line for each check, and the verdict.
     """
     ledger = kept_lines(ledger_place(workspace.state))
-    return verified_release(workspace.release_folder, trusted_keys(workspace.state), ledger=ledger).lines
+    folder, keys = workspace.release_folder, trusted_keys(workspace.state)
+    return verified_release(folder, keys, ledger=ledger, known=PUBLISHED).lines
 
 
 verify_published_task = as_task(verify_published, kept=False)

@@ -1,6 +1,7 @@
 """Whatever guarantee its records have, a release holds against its own record, by itself and with the whole ledger."""
 
 import json
+from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ from deniable.ledger.entries import Publication, day_of
 from deniable.plausible_deniability.privacy_tests import best_t, theorem_1
 from deniable.record.trust import Revocation, TrustedKeys
 from deniable.verification.lineage import flow_of
+from deniable.verification.release import CheckedContents
 from schemas.catalog import load_schema
 from schemas.spec.flow_steps import flow_steps
 from schemas.spec.release_spec import load_spec
@@ -27,7 +29,7 @@ from stores.record.folder_verification import require_verified, verified_release
 from stores.record.provenance import spec_document
 from tests.charging import charge, policy
 from tests.extent import spread
-from tests.published import Published, another, as_version_1, faults, leaves, with_change
+from tests.published import InMemory, Published, another, as_version_1, faults, leaves, with_change
 from tests.signing import trusted
 from tests.small_release import write_small_release
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
@@ -63,6 +65,38 @@ def test_it_holds_by_itself_and_with_the_whole_ledger(published: Published) -> N
     assert all(check.made for check in with_ledger.checks)
     assert with_ledger.verdict == f"The release people-1 holds: {len(with_ledger.checks)} checks."
     assert alone.verdict.endswith("and 1 that could not be made with what was given.")
+
+
+def test_contents_that_were_checked_are_compared_by_their_digests(
+    published: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    of_files = InMemory.open
+    monkeypatch.setattr(InMemory, "open", lambda self, name: (opened.append(name), of_files(self, name))[1])
+    known = CheckedContents()
+    before = published.verify(known=known)
+    first = Counter(opened)
+    opened.clear()
+    assert published.verify(with_ledger=True, known=known) == published.verify(with_ledger=True)
+    assert published.verify(known=known) == before
+    opened.clear()
+    published.verify(known=known)
+    assert first["synthetic.csv"] > 1
+    assert Counter(opened)["synthetic.csv"] == 1, "its digest alone"
+
+
+def test_contents_are_checked_again_if_a_file_or_the_record_is_another(published: Published) -> None:
+    lines = published.files["synthetic.csv"].splitlines(keepends=True)
+    wrong = {"synthetic.csv": b"".join([*lines[:-1], b"999" * lines[-1].count(b",") + lines[-1]])}
+    altered = published.with_files(wrong)
+    signed = altered.signed_again(published.record)
+    known = CheckedContents()
+    assert published.verify(known=known).holds
+    for other in (altered, signed, altered):
+        report = other.verify(known=known)
+        assert report == other.verify()
+        assert [check.name for check in report.checks if check.name.startswith("synthetic.csv") and not check.holds]
+    assert published.verify(known=known) == published.verify()
 
 
 def test_no_figure_of_its_cost_can_be_changed(published: Published) -> None:

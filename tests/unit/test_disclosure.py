@@ -1,5 +1,7 @@
 """Disclosure measures on tables worked out by hand, and on a release that is nothing but the training data."""
 
+from collections import Counter, defaultdict
+
 import numpy as np
 import pytest
 
@@ -151,6 +153,22 @@ class TestIntruder:
         inference = infer(tables, known=(0,), sensitive=1)
         assert inference.attack == Contrast(training=Share(2, 4), holdout=Share(1, 2))
         assert inference.marginal == Contrast(training=Share(1, 4), holdout=Share(2, 2))
+
+    @pytest.mark.parametrize("sensitive", [0, 4])
+    def test_guesses_are_those_of_counting_person_by_person(self, harmless: Tables, sensitive: int) -> None:
+        known = [j for j in (1, 2, 4) if j != sensitive]
+        of: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+        for record in harmless.released:
+            of[tuple(record[known])][int(record[sensitive])] += 1
+        commonest = Counter(map(int, harmless.released[:, sensitive]))
+
+        def right(people: Codes) -> Share:
+            counts = (of.get(tuple(person[known]), commonest) for person in people)
+            guesses = [min(those, key=lambda value: (-those[value], value)) for those in counts]
+            return Share(int(sum(guesses == people[:, sensitive])), len(people))
+
+        attack = infer(harmless, known=known, sensitive=sensitive).attack
+        assert attack == Contrast(training=right(harmless.training), holdout=right(harmless.holdout))
 
     def test_the_sensitive_attribute_is_never_among_what_is_known(self) -> None:
         tables = Tables(
