@@ -19,7 +19,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference attack-floats mutants screenshots docs lint lock
+.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference attack-floats mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -107,6 +107,9 @@ bench-goals: $(DEV) ## measure speed and memory, compare them with their goals, 
 
 bench-growth: $(DEV) ## measure how time and memory grow with rows, records, attributes, values and workers, and write docs/developer/growth.md; ARGS="rows values:fit" runs a part
 	@$(BIN)/python -m benchmarks.growth $(ARGS)
+
+bench-classifiers: $(DEV) ## compare the conclusions of several kinds of classifiers on releases, and write their tables of docs/developer/speed.md; ARGS="--keys 1" measures and prints one release of each learner
+	@$(BIN)/python -m benchmarks.evaluation $(ARGS)
 
 bench-map: $(DEV) ## draw the R-U confidentiality map of records that are charged one by one; needs DENIABLE_ACS13
 	@$(BIN)/python -m benchmarks.confidentiality_map

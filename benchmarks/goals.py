@@ -25,7 +25,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks import goal_parts
-from benchmarks.measuring import in_page, markdown, rewrite
+from benchmarks.measuring import in_page, keep_figures, kept_figures, markdown, rewrite
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 KEPT: Final = Path(__file__).with_suffix(".json")
@@ -304,7 +304,7 @@ def _merged(rounds: Sequence[Kept]) -> Kept:
 def main() -> None:
     """Measure, print the table, keep the figures and write the pages."""
     asked = _asked()
-    found: Kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    found: Kept = kept_figures(KEPT)
     parts = {goal.name: goal.part for goal in GOALS}
     wanted = {name for name, part in parts.items() if not asked.asked or {name, part} & {*asked.asked}}
     commit = _commit()
@@ -364,7 +364,7 @@ def _by_turns(part: str, runs: int, other: Path | None) -> tuple[Kept, Kept]:
 
 def _write(found: Kept) -> None:
     """Keep the figures, and write the pages."""
-    rewrite(KEPT, json.dumps(found, indent=1, sort_keys=True) + "\n")
+    keep_figures(KEPT, found)
     for place, goals in PAGES.items():
         rewrite(place, page(place.read_text(encoding="utf-8"), found, goals))
 

@@ -28,7 +28,7 @@ from matplotlib.lines import Line2D
 
 from benchmarks import scaling, workers
 from benchmarks.goal_parts import learnt, planned, wide_people
-from benchmarks.measuring import forget_the_most, in_page, markdown, most_held_gib, rewrite
+from benchmarks.measuring import forget_the_most, in_page, keep_figures, kept_figures, markdown, most_held_gib, rewrite
 from benchmarks.population import stream
 from deniable.foundation.domain import Attribute, Codes, Domain
 from reports.plots.theme import MUTED, RELEASED, TARGET, TRAINING, make_figure, plain_axes, set_title
@@ -326,7 +326,7 @@ def main() -> None:
         axis, what, size, place = asked.one
         Path(place).write_text(json.dumps(of_work(axis, what, int(size))), encoding="utf-8")
         return
-    found: Kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    found: Kept = kept_figures(KEPT)
     for growth in GROWTHS:
         if asked.page_only or (asked.asked and not {growth.axis, f"{growth.axis}:{growth.what}"} & {*asked.asked}):
             continue
@@ -335,7 +335,7 @@ def main() -> None:
             print(f"{growth.axis}, {growth.what}, {size:,}: {', '.join(_said(figures))}", flush=True)
             own[str(size)] = {name: round(figure, 4) for name, figure in figures.items()}
         found.setdefault(growth.axis, {})[growth.what] = own
-        rewrite(KEPT, json.dumps(found, indent=1, sort_keys=True) + "\n")
+        keep_figures(KEPT, found)
     rewrite(PAGE, page(PAGE.read_text(encoding="utf-8"), found))
     picture(found).savefig(PICTURE, dpi=110)
 

@@ -36,7 +36,7 @@ from benchmarks.coverage import (
     section,
     verdicts,
 )
-from benchmarks.measuring import rewrite
+from benchmarks.measuring import kept_figures, rewrite
 from benchmarks.mechanisms import half_of
 from benchmarks.utility import ROOT, options, prepare
 from deniable.foundation.domain import Codes, Domain
@@ -426,7 +426,7 @@ def _named(each: Statistic, own: Made, population: Population) -> dict[str, Any]
 
 def read_kept() -> dict[str, dict[str, Any]]:
     """Read the kept figures that were made by the present versions, by dataset and number of the release."""
-    found: dict[str, dict[str, Any]] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    found: dict[str, dict[str, Any]] = kept_figures(KEPT)
     return {
         name: {number: own for number, own in releases.items() if own.get("made_by") == MADE_BY}
         for name, releases in found.items()

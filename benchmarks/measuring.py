@@ -1,9 +1,11 @@
 """Shows results as tables, keeps figures, inserts them into a page, and measures memory."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import stdev
+from typing import Any
 
 _FORGET_THE_MOST = "5"
 _END = "<!-- figures: end -->"
@@ -51,6 +53,17 @@ def rewrite(path: Path, text: str) -> None:
     new = path.with_suffix(".new")
     new.write_text(text, encoding="utf-8")
     new.replace(path)
+
+
+def kept_figures(path: Path) -> dict[str, Any]:
+    """Return the figures that a file has kept; none if there is no file."""
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return kept
+
+
+def keep_figures(path: Path, figures: Mapping[str, Any]) -> None:
+    """Write figures to a file, one on each line."""
+    rewrite(path, json.dumps(figures, indent=1, sort_keys=True) + "\n")
 
 
 def in_page(text: str, command: str, figures: str) -> str:

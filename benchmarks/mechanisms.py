@@ -11,7 +11,6 @@ measures only missing figures.
 """
 
 import argparse
-import json
 import runpy
 import shutil
 import time
@@ -29,7 +28,7 @@ import pandas as pd
 
 from benchmarks import surveyed
 from benchmarks.coded import Rows
-from benchmarks.measuring import in_page, markdown, rewrite, spread
+from benchmarks.measuring import in_page, keep_figures, kept_figures, markdown, rewrite, spread
 from benchmarks.risk import RISKS, risks
 from benchmarks.utility import ROOT, Budget, Half, options, prepare, released, scorer
 from deniable.foundation.domain import Codes, Domain
@@ -375,7 +374,7 @@ def main() -> None:
     parser.add_argument("--pages-only", action="store_true", help="measure nothing, and write the pages")
     parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the pages")
     asked = parser.parse_args()
-    found: dict[str, dict[str, Any]] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    found: dict[str, dict[str, Any]] = kept_figures(KEPT)
     if not asked.pages_only:
         _measure(asked, found)
     if not asked.print_only:
@@ -400,7 +399,7 @@ def _measure(asked: argparse.Namespace, found: dict[str, dict[str, Any]]) -> Non
             kept[row] = own
             print(f"{DATA[name]}\n{table({row: own})}", flush=True)
             if not asked.print_only:
-                rewrite(KEPT, json.dumps(found, indent=1, sort_keys=True) + "\n")
+                keep_figures(KEPT, found)
 
 
 def _is_kept(row: str, own: Mapping[str, Any] | None, keys: int) -> bool:

@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.environments import Environment, Unavailable
-from benchmarks.measuring import in_page, markdown, rewrite
+from benchmarks.measuring import in_page, keep_figures, kept_figures, markdown, rewrite
 from benchmarks.mechanisms import SCORES
 from benchmarks.peer_programs.driver import FIGURES, RECORDS, Request, spent
 from benchmarks.utility import FIGURES as ALL_SCORES
@@ -457,13 +457,13 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.runs < 1 or asked.seconds <= 0:
         parser.error(f"runs must be 1 or more and seconds positive, got {asked.runs} and {asked.seconds:g}.")
-    kept: Kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    kept: Kept = kept_figures(KEPT)
     kept.setdefault("figures", {})
 
     def keep() -> None:
         if asked.print_only:
             return
-        rewrite(KEPT, json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        keep_figures(KEPT, kept)
         for path, written in ((PAGE, page), (README, short)):
             rewrite(path, written(path.read_text(encoding="utf-8"), kept))
 

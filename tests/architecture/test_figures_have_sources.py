@@ -1,16 +1,20 @@
 """Figures of pages are those that benchmarks have kept: commands write the pages."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from benchmarks import goals, growth, inference, mechanisms, peers
+from benchmarks import evaluation, goals, growth, inference, mechanisms, peers
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
+WRITERS = [mechanisms, peers, inference, goals, growth, evaluation]
+MARKED = re.compile(r"<!-- figures: begin;[^>]*-->\n\n(.*?)\n\n<!-- figures: end -->", re.DOTALL)
 
 
 def kept(name: str) -> Any:
@@ -18,7 +22,7 @@ def kept(name: str) -> Any:
     return json.loads((BENCHMARKS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("benchmark", [mechanisms, peers, inference, goals, growth], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("benchmark", WRITERS, ids=lambda module: module.__name__)
 def test_a_page_is_what_its_command_writes(benchmark: ModuleType) -> None:
     text = benchmark.PAGE.read_text(encoding="utf-8")
     found = kept(benchmark.__name__.rpartition(".")[2])
@@ -33,3 +37,28 @@ def test_the_readme_has_what_the_commands_write(benchmark: ModuleType) -> None:
     found = kept(benchmark.__name__.rpartition(".")[2])
     assert benchmark.short(text, found) == text
     assert benchmark.short(text, {}) != text
+
+
+def pages() -> dict[Path, list[Callable[[str], str]]]:
+    """Pages with figures, and what writes each."""
+    found: dict[Path, list[Callable[[str], str]]] = {}
+    for benchmark in WRITERS:
+        own = kept(benchmark.__name__.rpartition(".")[2])
+        found.setdefault(benchmark.PAGE, []).append(lambda text, of=benchmark, own=own: of.page(text, own))
+        if hasattr(benchmark, "short"):
+            found.setdefault(benchmark.README, []).append(lambda text, of=benchmark, own=own: of.short(text, own))
+    found[goals.README].append(lambda text: goals.page(text, kept("goals"), goals.PAGES[goals.README]))
+    return found
+
+
+def test_every_table_between_marks_is_written_by_a_command() -> None:
+    """Whatever was edited by hand between two marks, the commands write what they have kept."""
+    marked = {path for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")] if MARKED.search(path.read_text())}
+    assert marked == set(pages())
+    for path, writers in pages().items():
+        text = path.read_text(encoding="utf-8")
+        for table in MARKED.finditer(text):
+            written = f"{text[: table.start(1)]}edited by hand{text[table.end(1) :]}"
+            for write in writers:
+                written = write(written)
+            assert written == text, table[0].partition("\n")[0]
