@@ -21,7 +21,8 @@ Labels = NDArray[np.integer]
 TREES, SHARE = 50, 0.5
 """The number of trees of a random forest, and the share of the records from which each learns.
 
-The conclusions are those of 100 trees of scikit-learn that learn from all records: `python -m benchmarks.evaluation`.
+More than 99 of a hundred verdicts are those of 100 trees of scikit-learn that learn from all records:
+`make bench-classifiers`.
 """
 
 

@@ -50,7 +50,7 @@ _ALONE = Markup(
 ).format(MUTED, RELEASED, INK, BASELINE, HOLDOUT, RELEASED, GRID)
 _COLOUR = re.compile("|".join(_VARIABLES))
 _FONTS = re.compile(r"'DejaVu Sans'[^;\"]*")
-_FILE_FONTS = "system-ui, sans-serif"
+_FILE_FONTS = "system-ui,sans-serif"
 _NAMES = re.compile(r"(?<=#)[a-z][0-9a-f]{10}\b|(?<=\bid=\")[a-z][0-9a-f]{10}\b")
 """Names of markers and clip paths, where they are defined and where they are used."""
 _DIGITS_OF_A_NAME = 8
