@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from sqlalchemy import Engine, event
 
 from deniable.foundation.domain import Attribute, Codes, Domain
@@ -21,11 +22,14 @@ from deniable.foundation.tables import FamilyCounts
 from deniable.learners.loglinear import plan as loglinear
 from deniable.models.graph import Graph
 from deniable.privacy import accounting
+from deniable.record.released_table import TableFindings
+from deniable.verification import release as verification
 from flows.release import release
 from stores.tables.tables import read_codes, write_codes
 from tests.small_release import write_small_release
 
-REQUESTS, STATEMENTS = 50, 810
+REQUESTS, STATEMENTS, PICTURES = 50, 810, 8
+pytestmark = pytest.mark.pictures
 SEEDLESS = {"guarantee": "seedless", "records": 500, "chunk_candidates": 200}
 
 
@@ -36,18 +40,21 @@ class Asked:
         requests: requests to Prefect's server, by method and kind of path.
         statements: statements to MLflow's database and to the ledger's, by their first word.
         compositions: events whose privacy losses were composed by the library.
+        pictures: figures that matplotlib drew.
+        tables: published tables whose records were checked one by one.
     """
 
     def __init__(self) -> None:
         self.requests: Counter[str] = Counter()
         self.statements: Counter[str] = Counter()
-        self.compositions = 0
+        self.compositions = self.pictures = self.tables = 0
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
     found = Asked()
     send, send_later, compose = httpx.Client.send, httpx.AsyncClient.send, accounting._composed
+    draw, check = Figure.draw, verification.check_parquet
 
     def sent(client: httpx.Client, request: httpx.Request, **how: Any) -> httpx.Response:
         found.requests[f"{request.method} {request.url.path}"] += 1
@@ -61,12 +68,22 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
         found.compositions += 1
         return compose(*given)
 
+    def drawn(figure: Figure, renderer: Any) -> None:
+        found.pictures += 1
+        draw(figure, renderer)
+
+    def checked(*given: Any) -> TableFindings:
+        found.tables += 1
+        return check(*given)
+
     def executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         found.statements[statement.split(maxsplit=1)[0]] += 1
 
     monkeypatch.setattr(httpx.Client, "send", sent)
     monkeypatch.setattr(httpx.AsyncClient, "send", sent_later)
     monkeypatch.setattr(accounting, "_composed", composed)
+    monkeypatch.setattr(Figure, "draw", drawn)
+    monkeypatch.setattr(verification, "check_parquet", checked)
     event.listen(Engine, "before_cursor_execute", executed)
     yield found
     event.remove(Engine, "before_cursor_execute", executed)
@@ -89,6 +106,8 @@ def test_a_release_asks_little_of_its_servers_and_is_calibrated_once(state: Path
     assert 0 < asked.compositions <= 34
     assert 0 < asked.requests.total() <= REQUESTS, asked.requests
     assert 0 < asked.statements.total() <= STATEMENTS, asked.statements
+    assert asked.pictures == PICTURES, "MLflow and the pages show the same pictures"
+    assert asked.tables == 1, "what publication has checked, the verification after it compares by digests"
     forget_plans()
     asked.compositions = 0
     release(spec, state, anew=True)
