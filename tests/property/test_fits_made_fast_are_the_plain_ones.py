@@ -186,6 +186,24 @@ def test_a_fit_that_starts_from_factors_starts_where_the_fit_before_ended(attrib
     assert np.allclose(after.law, before.law, rtol=1e-9, atol=0) == (len(tables) == 1)
 
 
+@pytest.mark.parametrize("tables", [[(1, 4)], [(1, 4), (1, 2)], [(0, 1), (1, 4)], [(0, 1, 4)]])
+def test_a_law_is_the_margin_times_its_factors_wherever_the_attribute_stands_in_a_table(
+    tables: list[tuple[int, ...]],
+) -> None:
+    chance = np.random.default_rng([len(tables), 4])
+    people = population(3000, chance)
+    share = chance.random(SIZES[1]) + 0.1
+    fit = Fit(1, tables, shape(), people)
+    fit.run(share, [chance.random([SIZES[i] for i in those]) + 0.01 for those in tables])
+    plain = np.tile(share, (3000, 1))
+    for factor in fit.factors:
+        assert np.ptp(factor.weights) > 0
+        rows = np.ravel_multi_index(tuple(people[list(factor.parents)]), [SIZES[i] for i in factor.parents])
+        plain *= np.exp(factor.weights[rows])
+    plain /= plain.sum(axis=1, keepdims=True)
+    assert np.allclose(fit.law[fit.group], plain, rtol=1e-9, atol=0)
+
+
 @pytest.mark.parametrize("attribute", [1, 2, 4])
 def test_misfits_are_distances_of_expected_counts_from_those_of_each_table(attribute: int) -> None:
     chance = np.random.default_rng([attribute, 3])

@@ -178,7 +178,8 @@ class Fit:
             self.law *= self._permitted
             self.law /= self.law.sum(axis=1, keepdims=True)
             counts = [*counts, self._margin]
-        self._counts = np.concatenate([self._in_rows(j, count) for j, count in enumerate(counts)])
+        # In C order even if a single table is a transposed view, so that flat views of what follows have its entries.
+        self._counts = np.ascontiguousarray(np.concatenate([self._in_rows(j, own) for j, own in enumerate(counts)]))
         self._rows = np.cumsum([0, *(prod(sizes) for sizes in self._shapes)])
         self._all_targets = np.empty_like(self._counts)
         _set_targets(self._counts, self._rows, self._margin, self._codes, self._weights, self._all_targets)
