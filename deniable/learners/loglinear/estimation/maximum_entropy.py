@@ -23,9 +23,9 @@ from deniable.models.contrasts import completed
 from deniable.models.loglinear.flat_tables import Attributes
 from deniable.models.noisy_marginals import NoisyMarginal
 
-TRIAL_RECORDS = 1_250
+TRIAL_RECORDS = 2_500
 """Number of simulated records for trying an order."""
-TRIAL_PASSES = 2
+TRIAL_PASSES = 3
 """Number of passes over the tables for trying an order."""
 _ROUNDING = 1e-9
 _LEAST_VARIANCE = 1e-6
