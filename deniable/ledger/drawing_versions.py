@@ -29,8 +29,10 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         # Chosen noisy tables. The queries changed several times within version 1; version 3 releases single attributes
         # once, with shares that grow with their values, and chooses in six batches; version 4 chooses more tables, and
         # none by values, where there are more than 50 attributes; version 5 finds zeros in noisy pairs of more than 30
-        # attributes, which later choices follow; version 6 tries fewer orders of the attributes before each choice.
-        "learn_loglinear": 6,
+        # attributes, which later choices follow; version 6 tries fewer orders of the attributes before each choice;
+        # version 7 fits to fewer simulated records before each choice, and the last model from the factors of the one
+        # before.
+        "learn_loglinear": 7,
         # Noisy histograms of bins.
         "learn_independent": 1,
         # Noisy tables of the chosen families.

@@ -94,6 +94,12 @@ class NoisyMarginal:
         return _quotients([release.sums for release in self.releases], weights, divisor)
 
     @cached_property
+    def sums_along(self) -> tuple[Cells, ...]:
+        """For each axis, the sums of `values` over all others."""
+        axes = range(self.values.ndim)
+        return tuple(self.values.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes)
+
+    @cached_property
     def deviation(self) -> Cells:
         """Noise standard deviation of `values`: a scalar, or an array in the table's shape if entries are sums."""
         if self.noise == "laplace":

@@ -30,7 +30,7 @@ KEY = ReleaseKey(bytes(range(32)))
 
 @pytest.fixture(autouse=True)
 def small_populations(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DRAFT_RECORDS", "FINAL_RECORDS", "FEWEST_RECORDS"):
+    for name in ("DRAFT_RECORDS", "OTHERS_RECORDS", "FINAL_RECORDS", "FEWEST_RECORDS"):
         monkeypatch.setattr(learning, name, 400)
 
 

@@ -191,6 +191,7 @@ def audit(
 @pytest.fixture(autouse=True)
 def small_populations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "DRAFT_RECORDS", 400)
+    monkeypatch.setattr(learning, "OTHERS_RECORDS", 400)
     monkeypatch.setattr(learning, "FINAL_RECORDS", 800)
     monkeypatch.setattr(learning, "FEWEST_RECORDS", 400)
 

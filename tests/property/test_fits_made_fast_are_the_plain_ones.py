@@ -49,6 +49,37 @@ def test_posterior_means_are_those_of_the_plain_form(cells: int, *, laplace: boo
             assert found.tobytes() == plain.tobytes()
 
 
+@pytest.mark.parametrize("laplace", [True, False])
+def test_posterior_means_of_several_tables_are_those_of_each_alone(*, laplace: bool) -> None:
+    chance = np.random.default_rng(laplace)
+    # Several tables at once, one beyond what is computed at once, and a few more.
+    sizes = [2, 190, 9, 40, 2500, 1, 300, 7]
+    expected = [chance.random(size) ** 4 * 1000 for size in sizes]
+    noisy = [own * chance.integers(0, 3, len(own)) + 30 * chance.standard_normal(len(own)) for own in expected]
+    deviations = [30.0 if size % 2 else 10 + chance.random(size) for size in sizes]
+    tables = list(zip(noisy, expected, deviations, strict=True))
+    together = compiled_mixtures.posterior_means(noisy, expected, deviations, laplace=laplace)
+    assert [own.tobytes() for own in together] == [
+        empirical_bayes.posterior_mean(*table, laplace=laplace).tobytes() for table in tables
+    ]
+    plain = empirical_bayes.posterior_means(noisy, expected, deviations, laplace=laplace)
+    assert [own.tobytes() for own in together] == [own.tobytes() for own in plain]
+    assert compiled_mixtures.posterior_means([], [], [], laplace=laplace) == []
+
+
+@pytest.mark.parametrize("axes", [[(0,), (1,), (2,)], [(0,), (1,), (2,), (0, 2), (1, 2)], [(0, 1), (2,)], [(1,)]])
+def test_a_table_is_raked_to_each_marginal_in_turn(axes: list[tuple[int, ...]]) -> None:
+    chance = np.random.default_rng(len(axes))
+    table, other = chance.random((4, 3, 5)), chance.random((4, 3, 5))
+    without = [tuple({0, 1, 2} - {*those}) for those in axes]
+    wanted = [(those, other.sum(axis=left)) for those, left in zip(axes, without, strict=True)]
+    plain = table + 1e-12
+    for _ in range(20):
+        for (_those, counts), left in zip(wanted, without, strict=True):
+            plain *= np.expand_dims(counts, left) / plain.sum(axis=left, keepdims=True)
+    assert np.allclose(fitting.raked(table, wanted), plain, rtol=1e-12, atol=0)
+
+
 def shape() -> Shape:
     return Shape(SIZES, np.zeros(len(SIZES), np.bool_), 0, laplace=False)
 
@@ -134,6 +165,61 @@ def test_a_fit_scales_each_distribution_entry_by_entry(records: int, attribute: 
     assert fit.law.tobytes() == law.tobytes()
     for factor, own in zip(fit.factors, logs, strict=True):
         assert factor.weights.tobytes() == own.tobytes()
+
+
+@pytest.mark.parametrize("attribute", [1, 2, 4])
+def test_a_fit_that_starts_from_factors_starts_where_the_fit_before_ended(attribute: int) -> None:
+    chance = np.random.default_rng([attribute, 2])
+    people = population(3000, chance)
+    tables = [those for those in TABLES if max(those) == attribute]
+    share = chance.random(SIZES[attribute]) + 0.1
+    counts = [chance.random([SIZES[i] for i in those]) + 0.01 for those in tables]
+    before, after, anew = (Fit(attribute, tables, shape(), people) for _ in range(3))
+    before.run(share, counts, 1)
+    after.run(share, counts, 0, before.factors)
+    assert np.allclose(after.law, before.law, rtol=1e-12, atol=0)
+    for one, other in zip(after.factors, before.factors, strict=True):
+        assert one.weights.tobytes() == other.weights.tobytes()
+    after.run(share, counts, 3, before.factors)
+    anew.run(share, counts, 4)
+    assert np.allclose(after.law, anew.law, rtol=1e-9, atol=0)
+    assert np.allclose(after.law, before.law, rtol=1e-9, atol=0) == (len(tables) == 1)
+
+
+@pytest.mark.parametrize("tables", [[(1, 4)], [(1, 4), (1, 2)], [(0, 1), (1, 4)], [(0, 1, 4)]])
+def test_a_law_is_the_margin_times_its_factors_wherever_the_attribute_stands_in_a_table(
+    tables: list[tuple[int, ...]],
+) -> None:
+    chance = np.random.default_rng([len(tables), 4])
+    people = population(3000, chance)
+    share = chance.random(SIZES[1]) + 0.1
+    fit = Fit(1, tables, shape(), people)
+    fit.run(share, [chance.random([SIZES[i] for i in those]) + 0.01 for those in tables])
+    plain = np.tile(share, (3000, 1))
+    for factor in fit.factors:
+        assert np.ptp(factor.weights) > 0
+        rows = np.ravel_multi_index(tuple(people[list(factor.parents)]), [SIZES[i] for i in factor.parents])
+        plain *= np.exp(factor.weights[rows])
+    plain /= plain.sum(axis=1, keepdims=True)
+    assert np.allclose(fit.law[fit.group], plain, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("attribute", [1, 2, 4])
+def test_misfits_are_distances_of_expected_counts_from_those_of_each_table(attribute: int) -> None:
+    chance = np.random.default_rng([attribute, 3])
+    people = population(3000, chance)
+    tables = [those for those in TABLES if max(those) == attribute]
+    counts = [chance.dirichlet(np.ones(np.prod([SIZES[i] for i in those]))) * 700 for those in tables]
+    shaped = [own.reshape([SIZES[i] for i in those]) for own, those in zip(counts, tables, strict=True)]
+    fit = Fit(attribute, tables, shape(), people)
+    fit.run(chance.random(SIZES[attribute]) + 0.1, shaped, 1)
+    for those, own, found in zip(tables, shaped, fit.misfits(700.0), strict=True):
+        expected = np.zeros_like(own)
+        for x in range(SIZES[attribute]):
+            at = tuple(np.full(3000, x) if i == attribute else people[i] for i in those)
+            np.add.at(expected, at, fit.law[fit.group, x] * 700 / 3000)
+        assert found == pytest.approx(np.abs(expected - own).sum(), rel=1e-9)
+        assert found > 0
 
 
 def _from_first_to_last(values: Cells) -> float:

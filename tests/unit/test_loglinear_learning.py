@@ -11,7 +11,12 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed, smooth_value_counts
 from deniable.learners.loglinear.estimation.counting import CountedOnce, Partition, RowCounter
-from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total, posterior_mean
+from deniable.learners.loglinear.estimation.empirical_bayes import (
+    Uncertain,
+    denoised,
+    nearest_with_total,
+    posterior_mean,
+)
 from deniable.learners.loglinear.estimation.fitting import Shape, raked
 from deniable.learners.loglinear.estimation.maximum_entropy import estimate_margins, estimate_total
 from deniable.learners.loglinear.estimation.orders import candidate_orders
@@ -114,7 +119,7 @@ def test_denoising_is_nearer_to_the_truth_than_what_was_released() -> None:
     expected = 20_000 * np.outer(rows, columns) * truth.sum() / 20_000
     noisy = truth + 40 * DRAW.standard_normal(truth.shape)
     for laplace in (False, True):
-        found = denoised(noisy, expected, 40.0, np.asarray([False, False]), laplace=laplace)
+        (found,) = denoised([Uncertain(noisy, expected, 40.0, np.asarray([False, False]))], laplace=laplace)
         assert (found >= 0).all()
         assert np.abs(found - truth).sum() < 0.7 * np.abs(noisy - truth).sum()
 
@@ -123,10 +128,8 @@ def test_neighbours_learn_from_each_other_along_an_ordered_axis() -> None:
     truth = 300 * np.exp(-(((np.arange(40) - 15) / 6) ** 2))[:, None] * np.asarray([0.3, 0.7])
     expected = np.full_like(truth, truth.mean())
     noisy = truth + 40 * DRAW.standard_normal(truth.shape)
-    errors = [
-        np.abs(denoised(noisy, expected, 40.0, np.asarray([ordered, False]), laplace=False) - truth).sum()
-        for ordered in (True, False)
-    ]
+    tables = [Uncertain(noisy, expected, 40.0, np.asarray([ordered, False])) for ordered in (True, False)]
+    errors = [np.abs(found - truth).sum() for found in denoised(tables, laplace=False)]
     assert errors[0] < 0.9 * errors[1]
 
 

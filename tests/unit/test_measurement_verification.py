@@ -46,7 +46,7 @@ def plan_of(noise: Any, version: str = "as now", domain: Domain = DOMAIN) -> Log
 def measured_by(plan: LoglinearPlan) -> Document:
     """What is measured of a table, of which the last two attributes are a recoding where the domain has so many."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("DRAFT_RECORDS", "FINAL_RECORDS", "FEWEST_RECORDS"):
+        for name in ("DRAFT_RECORDS", "OTHERS_RECORDS", "FINAL_RECORDS", "FEWEST_RECORDS"):
             patch.setattr(learning, name, 400)
         draw = np.random.default_rng(list(b"what was measured"))
         columns = [draw.integers(size, size=1_500) for size in plan.domain.cardinalities]

@@ -42,11 +42,16 @@ from deniable.models.noisy_marginals import NoisyMarginal, measured_table
 
 Reason = Literal["tree", "target", "extra", "values"]
 
-DRAFT_RECORDS = 25_000
+DRAFT_RECORDS = 5_000
+"""Number of simulated records for a batch of choices."""
+OTHERS_RECORDS = 10_000
+"""Number of simulated records for the counts of each table that the other tables imply."""
 FINAL_RECORDS = 50_000
 MANY_ATTRIBUTES = 30
-"""Number of attributes above which drafts have fewer records: their work is quadratic in it."""
+"""Number of attributes above which the final model is fitted to fewer simulated records."""
 FEWEST_RECORDS = 10_000
+FINAL_PASSES = 3
+"""Number of passes over the tables in the final fit, which starts from the factors of the fit before it."""
 
 _SIGNAL_OF_A_TABLE = {"gaussian": 300.0, "laplace": 400.0}
 """Signal above which there is one more extra table per attribute; Laplace noise grows faster with their number."""
@@ -367,11 +372,13 @@ class _Tables:
     def fit_finally(self) -> FittedModel:
         """The model, each table denoised with the expectations of a model fitted without it as the prior."""
         evidence = self._evidence(self._priors)
-        estimates, words = estimates_from(evidence), self._drawn("what the others say", DRAFT_RECORDS)
+        estimates, words = estimates_from(evidence), self._drawn("what the others say", OTHERS_RECORDS)
         order = best_order(evidence, estimates, words)
         draft = fit_along(order, evidence, estimates, words, without=True)
         evidence = self._evidence(draft.without)
-        return fit_along(order, evidence, estimates_from(evidence), self._drawn("final", FINAL_RECORDS))
+        m = len(self._plan.domain)
+        words = self._drawn("final", max(FEWEST_RECORDS, FINAL_RECORDS * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES)))
+        return fit_along(order, evidence, estimates_from(evidence), words, start=draft, passes=FINAL_PASSES)
 
     def _choose_tree(self, scores: dict[Attributes, int], inner: Sequence[int]) -> list[Attributes]:
         """Choose a spanning tree edge by edge, each from the edges that join two components."""
@@ -513,9 +520,8 @@ class _Tables:
         return Evidence(self._shape, self._ones, tuple(self.found), tuple(priors), guides)
 
     def _drawn(self, purpose: str, records: int) -> NDArray[np.uint32]:
-        """Words from which a population is simulated, shape (m, records); fewer records for wide tables."""
+        """Words from which a population is simulated, shape (m, records)."""
         m = len(self._plan.domain)
-        records = max(FEWEST_RECORDS, records * MANY_ATTRIBUTES // max(m, MANY_ATTRIBUTES))
         return self._words(purpose, m * records).reshape(m, records)
 
 

@@ -8,26 +8,65 @@ Verification needs no compiled code and uses the plain form, so denoising does n
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable.kernels import inner_kernel, kernel
 from deniable.learners.loglinear.estimation.empirical_bayes import LIFTS, PRIOR, PRIOR_CELLS, START, STEPS, WIDTHS
 from deniable.measurements.noisy_tables import Cells
 
+_AT_A_TIME = 2_000
+"""Number of cells from which further tables are computed separately, so that intermediate results stay in the cache."""
+
 
 def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, laplace: bool) -> Cells:
     """Posterior mean of the true counts; see `empirical_bayes.posterior_mean`."""
-    noisy, expected = np.ascontiguousarray(noisy), np.ascontiguousarray(expected)
     noise = np.full(noisy.shape, np.asarray(deviation, np.float64) ** 2)
+    return _posterior_means(np.asarray([0, len(noisy)]), noisy, expected, noise, laplace=laplace)
+
+
+def posterior_means(
+    noisy: Sequence[Cells], expected: Sequence[Cells], deviations: Sequence[float | Cells], *, laplace: bool
+) -> list[Cells]:
+    """Posterior means of the true counts of several tables; see `empirical_bayes.posterior_means`."""
+    found: list[Cells] = []
+    while len(found) < len(noisy):
+        begin, end = len(found), len(found) + 1
+        cells = len(noisy[begin])
+        while end < len(noisy) and cells + len(noisy[end]) <= _AT_A_TIME:
+            cells += len(noisy[end])
+            end += 1
+        starts = np.cumsum([0, *(len(own) for own in noisy[begin:end])])
+        noise = np.empty(cells)
+        for own, start, stop in zip(deviations[begin:end], starts, starts[1:], strict=False):
+            noise[start:stop] = np.asarray(own, np.float64) ** 2
+        joined = np.concatenate(noisy[begin:end]), np.concatenate(expected[begin:end])
+        means = _posterior_means(starts, *joined, noise, laplace=laplace)
+        found += (means[start:stop] for start, stop in pairwise(starts.tolist()))
+    return found
+
+
+def _posterior_means(starts: NDArray[np.int64], noisy: Cells, expected: Cells, noise: Cells, *, laplace: bool) -> Cells:
+    """Posterior means of successive tables.
+
+    Args:
+        starts: the first cell of each table, and the number of all cells.
+        noisy: noisy counts of the cells.
+        expected: their expected values.
+        noise: variance of their noise.
+        laplace: whether the noise is Laplace.
+    """
+    noisy, expected = np.ascontiguousarray(noisy), np.ascontiguousarray(expected)
     variance, likelihood = np.empty((2, len(noisy), len(LIFTS)))
     _scores(noisy, expected, noise, LIFTS, WIDTHS, laplace, variance, likelihood)
     likelihood -= 0.5 * np.log(variance)
     likelihood -= likelihood.max(axis=1, keepdims=True)
     np.exp(likelihood, out=likelihood)
-    weights = START.copy()
-    maximise(likelihood, weights, PRIOR_CELLS * PRIOR, STEPS)
     found = np.empty(noisy.shape)
-    _means(noisy, expected, noise, LIFTS, WIDTHS, variance, likelihood, weights, found)
+    _means_of_tables(starts, noisy, expected, noise, variance, likelihood, START, PRIOR_CELLS * PRIOR, STEPS, found)
     return found
 
 
@@ -58,6 +97,39 @@ def _scores(noisy, expected, noise, lifts, widths, laplace, variance, scores):
 
 
 @kernel
+def _means_of_tables(starts, noisy, expected, noise, variance, likelihood, first, prior, steps, found):
+    """Set the means of successive tables, each of which has weights of its own; see `_posterior_means`.
+
+    Args:
+        starts: the first cell of each table, and the number of all cells.
+        noisy: noisy counts.
+        expected: their expected values.
+        noise: variance of their noise.
+        variance: total variance of each cell under each component, shape (cells, components).
+        likelihood: likelihood of each cell under each component, same shape.
+        first: weights of the components at first, shape (components,).
+        prior: added to the number of cells of each component, same shape.
+        steps: number of steps.
+        found: filled, shape (cells,).
+    """
+    for table in range(len(starts) - 1):
+        begin, end = starts[table], starts[table + 1]
+        own, weights = likelihood[begin:end], first.copy()
+        maximise(own, weights, prior, steps)
+        _means(
+            noisy[begin:end],
+            expected[begin:end],
+            noise[begin:end],
+            LIFTS,
+            WIDTHS,
+            variance[begin:end],
+            own,
+            weights,
+            found[begin:end],
+        )
+
+
+@inner_kernel
 def _means(noisy, expected, noise, lifts, widths, variance, likelihood, weights, found):
     """Set the mean of each cell over the components, by their likelihood times weight; see `_scores`."""
     responsible = np.empty(len(lifts))

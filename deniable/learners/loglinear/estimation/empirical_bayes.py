@@ -6,6 +6,8 @@ Only noisy values are used. Combining tables does not belong here.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +30,8 @@ START = (1 - _START_EVEN) * PRIOR + _START_EVEN / len(LIFTS)
 """Weights of the components at first."""
 _FEWEST_BUCKETS = 6
 
-PosteriorMean = Callable[..., Cells]
-"""A function with the arguments of `posterior_mean`."""
+PosteriorMeans = Callable[..., list[Cells]]
+"""A function with the arguments of `posterior_means`."""
 
 
 def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, laplace: bool) -> Cells:
@@ -53,6 +55,13 @@ def posterior_mean(noisy: Cells, expected: Cells, deviation: float | Cells, *, l
     responsible /= responsible.sum(axis=1, keepdims=True)
     means = (noisy[:, None] * own + centre * noise) / variance
     return np.asarray(np.maximum((responsible * means).sum(axis=1), 0.0))
+
+
+def posterior_means(
+    noisy: Sequence[Cells], expected: Sequence[Cells], deviations: Sequence[float | Cells], *, laplace: bool
+) -> list[Cells]:
+    """Posterior means of the true counts of several tables; see `posterior_mean`."""
+    return [posterior_mean(*table, laplace=laplace) for table in zip(noisy, expected, deviations, strict=True)]
 
 
 def nearest_with_total(values: Cells, variances: Cells, total: float) -> Cells:
@@ -116,40 +125,64 @@ def smoothed(table: Cells, axes: Sequence[int]) -> Cells:
     return table
 
 
-def denoised(
-    noisy: Cells,
-    expected: Cells,
-    deviation: float,
-    ordered: NDArray[np.bool_],
-    *,
-    laplace: bool,
-    possible: NDArray[np.bool_] | None = None,
-    mean: PosteriorMean = posterior_mean,
-) -> Cells:
-    """Posterior mean of a table's true counts; the prior is first smoothed along ordered axes.
+@dataclass(frozen=True, eq=False)
+class Uncertain:
+    """A noisy table, and what is known of it otherwise.
 
-    Args:
+    Attributes:
         noisy: noisy counts.
         expected: their expected values, same shape.
         deviation: standard deviation of the noise of a cell.
         ordered: whether the buckets of each axis have an order that carries meaning.
-        laplace: whether the noise is Laplace.
         possible: where the table may have records, if known; the counts of other cells are 0, and carry no information
             about lifts.
-        mean: computes posterior means.
     """
-    if possible is not None:
-        noisy, expected = np.where(possible, noisy, 0.0), np.where(possible, expected, 0.0)
-    axes = [axis for axis in range(noisy.ndim) if ordered[axis] and noisy.shape[axis] >= _FEWEST_BUCKETS]
-    prior = expected
-    if axes:
-        blurred, level = smoothed(noisy, axes), smoothed(expected, axes)
-        narrower = deviation * (6 / 16) ** (len(axes) / 2)
-        # The mean of several Laplace draws is close to Gaussian.
-        found = mean(blurred.ravel(), level.ravel(), narrower, laplace=False).reshape(noisy.shape)
-        prior = expected * found / np.maximum(level, 1e-9)
-    if possible is not None:
-        counts = np.zeros(noisy.shape)
-        counts[possible] = mean(noisy[possible], prior[possible], deviation, laplace=laplace)
-        return counts
-    return mean(noisy.ravel(), prior.ravel(), deviation, laplace=laplace).reshape(noisy.shape)
+
+    noisy: Cells
+    expected: Cells
+    deviation: float
+    ordered: NDArray[np.bool_]
+    possible: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def smoothed_axes(self) -> list[int]:
+        """The ordered axes with enough buckets."""
+        return [i for i, size in enumerate(self.noisy.shape) if size >= _FEWEST_BUCKETS and self.ordered[i]]
+
+    def restricted(self) -> "Uncertain":
+        """The table with counts of 0 where there can be no records."""
+        if self.possible is None:
+            return self
+        noisy, expected = (np.where(self.possible, counts, 0.0) for counts in (self.noisy, self.expected))
+        return replace(self, noisy=noisy, expected=expected)
+
+
+def denoised(tables: Sequence[Uncertain], *, laplace: bool, means: PosteriorMeans = posterior_means) -> list[Cells]:
+    """Posterior means of the true counts of each table; the priors are first smoothed along ordered axes.
+
+    Args:
+        tables: the tables.
+        laplace: whether the noise is Laplace.
+        means: computes posterior means.
+    """
+    tables = [table.restricted() for table in tables]
+    priors = [table.expected for table in tables]
+    numbers = [number for number, table in enumerate(tables) if table.smoothed_axes]
+    blurred = [smoothed(tables[number].noisy, tables[number].smoothed_axes) for number in numbers]
+    levels = [smoothed(tables[number].expected, tables[number].smoothed_axes) for number in numbers]
+    narrower = [tables[number].deviation * (6 / 16) ** (len(tables[number].smoothed_axes) / 2) for number in numbers]
+    # The mean of several Laplace draws is close to Gaussian.
+    found = means([own.ravel() for own in blurred], [own.ravel() for own in levels], narrower, laplace=False)
+    for number, level, own in zip(numbers, levels, found, strict=True):
+        priors[number] = tables[number].expected * own.reshape(level.shape) / np.maximum(level, 1e-9)
+    cells = [slice(None) if table.possible is None else table.possible.ravel() for table in tables]
+    found = means(
+        [table.noisy.ravel()[some] for table, some in zip(tables, cells, strict=True)],
+        [prior.ravel()[some] for prior, some in zip(priors, cells, strict=True)],
+        [table.deviation for table in tables],
+        laplace=laplace,
+    )
+    counts = [np.zeros(table.noisy.shape) for table in tables]
+    for table, some, filled in zip(counts, cells, found, strict=True):
+        table.ravel()[some] = filled
+    return counts

@@ -10,7 +10,7 @@ tables and the order of the attributes do not belong here.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
@@ -96,18 +96,18 @@ def raked(table: Cells, wanted: Sequence[Sums]) -> Cells:
     if [axes for axes, _ in wanted] == [(0,), (1,)]:
         _rake_pair(table, wanted[0][1], wanted[1][1], _RAKING)
         return table
-    every = range(table.ndim)
-    scaled = [
-        (
-            tuple(axis for axis in every if axis not in axes),
-            counts.reshape([table.shape[axis] if axis in axes else 1 for axis in every]),
-        )
-        for axes, counts in wanted
-    ]
-    for _ in range(_RAKING):
-        for others, counts in scaled:
-            table *= counts / np.maximum(table.sum(axis=others, keepdims=True), _TINY)
+    places = _places(table.shape, tuple(axes for axes, _ in wanted))
+    counts = np.concatenate([counts.ravel() for _, counts in wanted])
+    starts = np.cumsum([0, *(counts.size for _, counts in wanted)])
+    _rake(table.ravel(), places, starts, counts, _RAKING)
     return table
+
+
+@lru_cache(_REMEMBERED)
+def _places(shape: tuple[int, ...], marginals: tuple[tuple[int, ...], ...]) -> NDArray[np.int64]:
+    """The cell of each marginal to which each cell of a table belongs, both in C order, shape (marginals, cells)."""
+    sizes = [[size if axis in axes else 1 for axis, size in enumerate(shape)] for axes in marginals]
+    return np.stack([np.broadcast_to(np.arange(prod(own)).reshape(own), shape).ravel() for own in sizes])
 
 
 class Fit:
@@ -158,8 +158,17 @@ class Fit:
         self.law = np.empty((0, 0))
         self.factors: tuple[Factor, ...] = ()
 
-    def run(self, share: Cells, counts: Sequence[Cells], passes: int = PASSES) -> None:
-        """Fit to the tables' counts and to the share of the records in each bucket."""
+    def run(
+        self, share: Cells, counts: Sequence[Cells], passes: int = PASSES, start: Sequence[Factor] | None = None
+    ) -> None:
+        """Fit to the tables' counts and to the share of the records in each bucket.
+
+        Args:
+            share: the shares of the buckets.
+            counts: the tables' counts.
+            passes: number of passes over the tables.
+            start: factors of a fit to similar counts, from which this one starts.
+        """
         margin = np.maximum(share, _TINY)
         self._margin = margin / margin.sum()
         self.law = np.tile(self._margin, (len(self._weights), 1))
@@ -169,10 +178,20 @@ class Fit:
             self.law *= self._permitted
             self.law /= self.law.sum(axis=1, keepdims=True)
             counts = [*counts, self._margin]
-        self._targets = [self._target(j, count) for j, count in enumerate(counts)]
-        fitted = [np.zeros_like(target) for target in self._targets]
-        self._scale(self.law, range(len(self._tables)), fitted, passes)
-        self.factors = tuple(Factor(those, weights) for those, weights in zip(self._parents, fitted, strict=True))
+        # In C order even if a single table is a transposed view, so that flat views of what follows have its entries.
+        self._counts = np.ascontiguousarray(np.concatenate([self._in_rows(j, own) for j, own in enumerate(counts)]))
+        self._rows = np.cumsum([0, *(prod(sizes) for sizes in self._shapes)])
+        self._all_targets = np.empty_like(self._counts)
+        _set_targets(self._counts, self._rows, self._margin, self._codes, self._weights, self._all_targets)
+        self._targets = self._by_table(self._all_targets)
+        self._restrict_targets()
+        self._logarithms = np.zeros_like(self._all_targets)
+        if start is not None:
+            self._logarithms[...] = np.concatenate([factor.weights for factor in start])
+            _scale_by_all(self.law, self._codes, self._rows, np.exp(self._logarithms))
+        self._scale(self.law, np.arange(len(self._tables)), self._logarithms, passes)
+        weights = self._by_table(self._logarithms)
+        self.factors = tuple(Factor(*each) for each in zip(self._parents, weights, strict=True))
 
     def expected(self, others: Sequence[int], population: NDArray[np.int32], first: int | None = None) -> list[Cells]:
         """Shares of the records by an earlier attribute's bucket and this one's, shape (size, buckets).
@@ -211,9 +230,18 @@ class Fit:
         found = self.expected(others, population) if others else []
         return [own if other < self._attribute else own.T for other, own in zip(others, found, strict=True)]
 
-    def fitted(self, j: int) -> Cells:
-        """Shares of the records in the cells of the j-th table."""
-        return self._shares(j, self.law)
+    def misfits(self, total: float) -> list[float]:
+        """L1 distance of the model from the counts of each table.
+
+        Args:
+            total: number of records.
+        """
+        if not self._tables:
+            return []
+        expected = np.zeros_like(self._counts)
+        for codes, found in zip(self._codes, self._by_table(expected), strict=True):
+            _expect(codes, self.law, self._weights, found)
+        return [float(own.sum()) for own in self._by_table(np.abs(total * expected - self._counts))]
 
     def without(self, j: int) -> Cells:
         """Shares of the records in the cells of the j-th table, by a distribution fitted without that table.
@@ -231,7 +259,7 @@ class Fit:
         _scale_rows(self.law, codes, scales, law)
         others = [other for other in range(len(self._tables)) if other not in holding]
         if others:
-            self._scale(law, others, [self.factors[other].weights.copy() for other in others], PASSES_WITHOUT)
+            self._scale(law, np.asarray(others), self._logarithms.copy(), PASSES_WITHOUT)
         return self._shares(j, law)
 
     def _shares(self, j: int, law: Cells) -> Cells:
@@ -241,31 +269,39 @@ class Fit:
         place = self._tables[j].index(self._attribute)
         return _from_last(found.reshape(*self._shapes[j], self._size), place)
 
-    def _target(self, j: int, count: Cells) -> Cells:
-        """Target shares, consistent with the parents' configurations in the population and with the margin."""
-        place = self._tables[j].index(self._attribute)
-        table = _to_last(count, place).reshape(-1, self._size)
-        permitted = self._shape.permitted(self._tables[j])
-        if permitted is None:
-            target = np.empty(table.shape)
-            by_rows = table.flags.c_contiguous
-            _set_target(table, table.sum(), by_rows, self._margin, self._codes[j], self._weights, target)
-            return target
-        table = table / table.sum()
-        table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
-        table = table * (_to_last(permitted, place) > 0).reshape(table.shape)
-        seen = np.bincount(self._codes[j], weights=self._weights, minlength=len(table)).astype(np.float64)
-        return raked(table, [((0,), seen), ((1,), self._margin)])
+    def _in_rows(self, j: int, table: Cells) -> Cells:
+        """The j-th table, or one of its shape, in rows: shape (configurations of the parents, buckets)."""
+        return _to_last(table, self._tables[j].index(self._attribute)).reshape(-1, self._size)
 
-    def _scale(self, law: Cells, tables: Sequence[int], fitted: Sequence[Cells], passes: int) -> None:
-        """Fit a distribution to some of the tables; the scales' logarithms are added to `fitted`."""
-        chosen = [self._targets[j] for j in tables]
-        offsets = np.cumsum([0, *(target.size for target in chosen)]).astype(np.int64)
-        flat = np.concatenate([logs.ravel() for logs in fitted])
-        targets = np.concatenate([target.ravel() for target in chosen])
-        _fit(self._weights, self._codes[list(tables)], offsets, targets, flat, law, passes, LARGEST_FACTOR)
-        for logs, start, end in zip(fitted, offsets, offsets[1:], strict=False):
-            logs[...] = flat[start:end].reshape(logs.shape)
+    def _restrict_targets(self) -> None:
+        """Set target shares again where rules permit some of a table's cells only in part, or not at all."""
+        for j, (counts, target) in enumerate(zip(self._by_table(self._counts), self._targets, strict=True)):
+            permitted = self._shape.permitted(self._tables[j])
+            if permitted is not None:
+                table = counts / counts.sum()
+                table = np.maximum(table, FLOOR * table.sum(axis=1, keepdims=True) * self._margin)
+                table = table * (self._in_rows(j, permitted) > 0)
+                seen = np.bincount(self._codes[j], weights=self._weights, minlength=len(table)).astype(np.float64)
+                target[...] = raked(table, [((0,), seen), ((1,), self._margin)])
+
+    def _by_table(self, rows: Cells) -> list[Cells]:
+        """Views of the rows of each table."""
+        return [rows[begin:end] for begin, end in pairwise(self._rows.tolist())]
+
+    def _scale(self, law: Cells, tables: NDArray[np.int64], factors: Cells, passes: int) -> None:
+        """Fit a distribution to some of the tables; the scales' logarithms are added to their rows of `factors`."""
+        targets = self._all_targets
+        _fit(
+            self._weights,
+            self._codes,
+            tables,
+            self._rows,
+            targets.ravel(),
+            factors.ravel(),
+            law,
+            passes,
+            LARGEST_FACTOR,
+        )
 
 
 def _to_last(table: Cells, axis: int) -> Cells:
@@ -281,36 +317,34 @@ def _from_last(table: Cells, axis: int) -> Cells:
 
 
 @kernel
-def _set_target(table, total, by_rows, margin, codes, weights, target):
-    """Set target shares from counts; see `Fit._target`.
+def _set_targets(counts, offsets, margin, codes, weights, targets):
+    """Set the target shares of all tables.
+
+    They are consistent with the parents' configurations in the population and with the margin.
 
     Args:
-        table: counts, shape (configurations of the parents, buckets).
-        total: their sum.
-        by_rows: whether the table's rows are contiguous, on which NumPy's order of summation within a row depends.
+        counts: counts of all tables' cells, shape (configurations of the parents, buckets).
+        offsets: first row of each table, shape (tables + 1,).
         margin: shares of the buckets.
-        codes: configuration of each group.
+        codes: configuration of each group in each table, shape (tables, groups).
         weights: share of each group.
-        target: filled, of the table's shape.
+        targets: filled, of the shape of `counts`.
     """
-    rows, size = table.shape
-    seen = np.zeros(rows)
-    for g in range(len(codes)):
-        seen[codes[g]] += weights[g]
-    own = np.empty(size)
-    for i in range(rows):
-        for x in range(size):
-            own[x] = table[i, x] / total
-        added = 0.0
-        if by_rows:
-            added = added_up(own)
-        else:
+    size = counts.shape[1]
+    for t in range(len(codes)):
+        own, target = counts[offsets[t] : offsets[t + 1]], targets[offsets[t] : offsets[t + 1]]
+        seen = np.zeros(len(own))
+        for g in range(len(weights)):
+            seen[codes[t, g]] += weights[g]
+        total = own.sum()
+        for i in range(len(own)):
+            added = 0.0
             for x in range(size):
-                added += own[x]
-        least = FLOOR * added
-        for x in range(size):
-            target[i, x] = max(own[x], least * margin[x]) + _TINY
-    _rake_pair(target, seen, margin, _RAKING)
+                added += own[i, x]
+            least = FLOOR * (added / total)
+            for x in range(size):
+                target[i, x] = max(own[i, x] / total, least * margin[x]) + _TINY
+        _rake_pair(target, seen, margin, _RAKING)
 
 
 @kernel
@@ -330,6 +364,30 @@ def _rake_pair(table, rows, columns, passes):
         for i in range(table.shape[0]):
             for j in range(table.shape[1]):
                 table[i, j] *= sums[j]
+
+
+@kernel
+def _rake(table, places, starts, counts, passes):
+    """Scale a table to each of several marginals in turn.
+
+    Args:
+        table: the table, flat; changed.
+        places: cell of each marginal to which each cell of the table belongs, shape (marginals, cells).
+        starts: start of each marginal in `counts`, shape (marginals + 1,).
+        counts: the marginals, flat.
+        passes: number of passes over the marginals.
+    """
+    sums = np.empty(len(counts))
+    for _ in range(passes):
+        for each in range(len(places)):
+            own, wanted = sums[starts[each] : starts[each + 1]], counts[starts[each] : starts[each + 1]]
+            own[:] = 0.0
+            for cell in range(len(table)):
+                own[places[each, cell]] += table[cell]
+            for at in range(len(own)):
+                own[at] = wanted[at] / max(own[at], _TINY)
+            for cell in range(len(table)):
+                table[cell] *= own[places[each, cell]]
 
 
 @lru_cache(_REMEMBERED)
@@ -439,20 +497,21 @@ def _describe(population, group, first, parents, strides, axes, codes, weights):
 
 
 @kernel
-def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # noqa: C901 - one kernel
+def _fit(weights, codes, chosen, offsets, targets, factors, law, passes, largest):  # noqa: C901 - one kernel
     """Scale the distributions by each table in turn towards the targets, accumulating the scales' logarithms.
 
     Args:
         weights: share of each group, shape (groups,).
         codes: parent configuration of each group in each table, shape (tables, groups).
-        offsets: start of each table in `targets`, shape (tables + 1,).
-        targets: shares of all tables' cells, in rows of the width of `law`.
+        chosen: the tables that are fitted.
+        offsets: first row of each table in `targets`, shape (tables + 1,).
+        targets: shares of all tables' cells, flat, in rows of the width of `law`.
         factors: logarithms of the scales, in the shape of `targets`; filled.
         law: each group's distribution, shape (groups, buckets); changed.
         passes: number of passes over the tables.
         largest: bound on the logarithms.
     """
-    tables, groups = codes.shape
+    tables, groups = len(chosen), codes.shape[1]
     size = law.shape[1]
     width = padded(size)
     own = np.zeros(padded(groups) * width)
@@ -460,8 +519,9 @@ def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # no
     for g in range(groups):
         for x in range(size):
             own[g * width + x] = law[g, x]
-        for t in range(tables):
-            rows[t, g] = (offsets[t] // size + codes[t, g]) * width
+    for t in range(tables):
+        for g in range(groups):
+            rows[t, g] = (offsets[chosen[t]] + codes[chosen[t], g]) * width
     model = np.zeros(len(targets) // size * width)
     scale = np.ones(len(model))
     total = np.empty(LANES)
@@ -469,7 +529,8 @@ def _fit(weights, codes, offsets, targets, factors, law, passes, largest):  # no
         # Nothing is scaled at first: all scales are 1.
         before, now = rows[(turn - 1) % tables], rows[turn % tables]
         last = turn == passes * tables
-        begin, end = offsets[turn % tables] // size, offsets[turn % tables + 1] // size
+        table = chosen[turn % tables]
+        begin, end = offsets[table], offsets[table + 1]
         if not last:
             model[begin * width : end * width] = 0.0
         for block in range(0, groups, LANES):
@@ -509,6 +570,23 @@ def _scale_rows(law, rows, scales, scaled):
         total = added_up(scaled[g])
         for x in range(law.shape[1]):
             scaled[g, x] /= total
+
+
+@kernel
+def _scale_by_all(law, codes, offsets, scales):
+    """Multiply each group's distribution by its row of scales in each table, and divide it by its sum."""
+    tables, groups = codes.shape
+    size = law.shape[1]
+    for g in range(groups):
+        for t in range(tables):
+            row = offsets[t] + codes[t, g]
+            for x in range(size):
+                law[g, x] *= scales[row, x]
+        total = 0.0
+        for x in range(size):
+            total += law[g, x]
+        for x in range(size):
+            law[g, x] /= total
 
 
 @kernel

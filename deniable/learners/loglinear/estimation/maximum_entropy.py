@@ -12,11 +12,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.learners.loglinear.estimation.compiled_mixtures import posterior_mean
+from deniable.learners.loglinear.estimation.compiled_mixtures import posterior_means
 from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.estimation.detected_zeros import occupied
-from deniable.learners.loglinear.estimation.empirical_bayes import denoised, nearest_with_total
-from deniable.learners.loglinear.estimation.fitting import Factor, Fit, Shape, Sums, draw, raked
+from deniable.learners.loglinear.estimation.empirical_bayes import Uncertain, denoised, nearest_with_total
+from deniable.learners.loglinear.estimation.fitting import PASSES, Factor, Fit, Shape, Sums, draw, raked
 from deniable.learners.loglinear.estimation.orders import candidate_orders
 from deniable.measurements.noisy_tables import Cells
 from deniable.models.contrasts import completed
@@ -123,15 +123,19 @@ def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], tota
                 precision[attribute] += weight
             continue
         for axis, attribute in enumerate(table.attributes):
-            others = tuple(other for other in range(table.values.ndim) if other != axis)
             cells = table.values.size / table.values.shape[axis]
             weight = 1 / (cells * table.deviation**2)
-            sums[attribute] += weight * table.values.sum(axis=others)
+            sums[attribute] += weight * table.sums_along[axis]
             precision[attribute] += weight
-    return tuple(
-        _margin(added / weight, 1 / weight, total) if weight.all() else np.full(size, total / size)
-        for size, added, weight in zip(sizes, sums, precision, strict=True)
+    known = [i for i, weight in enumerate(precision) if weight.all()]
+    found = dict(
+        zip(
+            known,
+            _margins([sums[i] / precision[i] for i in known], [1 / precision[i] for i in known], total),
+            strict=True,
+        )
     )
+    return tuple(found[i] if i in found else np.full(size, total / size) for i, size in enumerate(sizes))
 
 
 def with_known(margins: Sequence[Cells], total: float, shape: Shape) -> tuple[Cells, ...]:
@@ -139,12 +143,13 @@ def with_known(margins: Sequence[Cells], total: float, shape: Shape) -> tuple[Ce
     return tuple(total * shape.known[i] if i in shape.known else margin for i, margin in enumerate(margins))
 
 
-def _margin(noisy: Cells, variances: Cells, total: float) -> Cells:
-    """Estimated counts of an attribute, shrunk towards uniform as far as the noise suggests."""
-    even = np.full(noisy.shape, total / noisy.size)
-    left = np.sqrt(variances * np.maximum(1 - variances / variances.sum(), _LEAST_VARIANCE))
-    counts = posterior_mean(nearest_with_total(noisy, variances, total), even, left, laplace=False)
-    return nearest_with_total(counts, variances, total)
+def _margins(noisy: Sequence[Cells], variances: Sequence[Cells], total: float) -> list[Cells]:
+    """Estimated counts of several attributes, shrunk towards uniform as far as the noise suggests."""
+    nearest = [nearest_with_total(*each, total) for each in zip(noisy, variances, strict=True)]
+    even = [np.full(own.shape, total / own.size) for own in noisy]
+    left = [np.sqrt(own * np.maximum(1 - own / own.sum(), _LEAST_VARIANCE)) for own in variances]
+    counts = posterior_means(nearest, even, left, laplace=False)
+    return [nearest_with_total(*each, total) for each in zip(counts, variances, strict=True)]
 
 
 def product(margins: Sequence[Cells], total: float) -> Cells:
@@ -189,35 +194,52 @@ def ruled_distances(estimates: Estimates, shape: Shape) -> dict[Attributes, floa
 def denoise_tables(evidence: Evidence, margins: Sequence[Cells], total: float) -> tuple[Cells, ...]:
     """Denoised counts of all tables, consistent with the margins; triples are also consistent with measured pairs."""
     found: dict[Attributes, Cells] = {}
+    tables = list(zip(evidence.tables, evidence.priors, strict=True))
     # Pairs come first, because triples are raked to them.
-    for table, prior in sorted(
-        zip(evidence.tables, evidence.priors, strict=True), key=lambda pair: pair[0].values.ndim
-    ):
+    for axes in sorted({len(table.attributes) for table in evidence.tables}):
+        some = [(table, prior) for table, prior in tables if len(table.attributes) == axes]
+        found |= _denoised_together(some, found, evidence.shape, margins, total)
+    return tuple(found[table.attributes] for table in evidence.tables)
+
+
+def _denoised_together(
+    tables: Sequence[tuple[NoisyMarginal, Cells | None]],
+    pairs: Mapping[Attributes, Cells],
+    shape: Shape,
+    margins: Sequence[Cells],
+    total: float,
+) -> dict[Attributes, Cells]:
+    """Denoised counts of tables of equally many attributes, with which smaller ones agree."""
+    uncertain: list[Uncertain] = []
+    wanted: list[list[Sums]] = []
+    for table, prior in tables:
         attributes = table.attributes
         own: list[Sums] = [((axis,), margins[attribute]) for axis, attribute in enumerate(attributes)]
         own += [
-            (axes, found[pair])
+            (axes, pairs[pair])
             for axes in combinations(range(len(attributes)), 2)
-            if (pair := tuple(attributes[axis] for axis in axes)) in found
+            if (pair := tuple(attributes[axis] for axis in axes)) in pairs
         ]
-        permitted = evidence.shape.permitted(attributes)
+        permitted = shape.permitted(attributes)
         start = product([margins[i] for i in attributes], total) if prior is None else prior
         if permitted is not None:
             start = start * (permitted if prior is None else permitted > 0)
         expected = raked(start, own)
         possible = None if permitted is None else permitted > 0
         noisy, deviation = completed(table.values, expected, float(table.deviation), possible)
-        ordered = evidence.shape.ordered[list(attributes)]
-        counts = denoised(
-            noisy, expected, deviation, ordered, laplace=evidence.shape.laplace, possible=possible, mean=posterior_mean
-        )
+        uncertain.append(Uncertain(noisy, expected, deviation, shape.ordered[list(attributes)], possible))
+        wanted.append(own)
+    counted = denoised(uncertain, laplace=shape.laplace, means=posterior_means)
+    found: dict[Attributes, Cells] = {}
+    for (table, _), known, own, counts in zip(tables, uncertain, wanted, counted, strict=True):
+        attributes = table.attributes
         found[attributes] = raked(counts, own)
-        if evidence.shape.searched and len(attributes) == A_PAIR:
-            held = occupied(noisy, deviation, *(margins[i] for i in attributes))
+        if shape.searched and len(attributes) == A_PAIR:
+            held = occupied(known.noisy, known.deviation, *(margins[i] for i in attributes))
             narrowed = raked(counts * held, own)
-            if _has_sums(narrowed, own, _MISSED_SUMS * deviation):
+            if _has_sums(narrowed, own, _MISSED_SUMS * known.deviation):
                 found[attributes] = narrowed
-    return tuple(found[table.attributes] for table in evidence.tables)
+    return found
 
 
 def _has_sums(table: Cells, wanted: Sequence[Sums], tolerance: float) -> bool:
@@ -324,8 +346,8 @@ class OrderTrials:
         counts = [estimates.tables[number] for number in own]
         fit.run(estimates.margins[attribute] / estimates.total, counts, TRIAL_PASSES)
         misfits = {
-            number: float(np.abs(estimates.total * fit.fitted(j) - estimates.tables[number]).sum())
-            for j, number in enumerate(own)
+            number: misfit
+            for number, misfit in zip(own, fit.misfits(estimates.total), strict=False)
             if len(tables[number].attributes) == A_PAIR
         }
         drawn = np.empty(population.shape[1], np.int32)
@@ -350,6 +372,8 @@ def fit_along(
     *,
     asked: Collection[Attributes] = (),
     without: bool = False,
+    start: FittedModel | None = None,
+    passes: int = PASSES,
 ) -> FittedModel:
     """Fit the model along one order.
 
@@ -360,6 +384,8 @@ def fit_along(
         words: uniform words from which the population is simulated, shape (m, records).
         asked: pairs of attributes, and triples with the target, for which `FittedModel.shares` are computed.
         without: whether `FittedModel.without` is computed.
+        start: a model of the same tables along the same order, from whose factors the fit starts.
+        passes: number of passes over the tables.
     """
     tables, shape, margins, total = evidence.tables, evidence.shape, estimates.margins, estimates.total
     m, records = words.shape
@@ -371,7 +397,8 @@ def fit_along(
     for position, attribute in enumerate(order):
         own = ending[attribute]
         fit = Fit(attribute, [tables[number].attributes for number in own], shape, population, order[:position])
-        fit.run(margins[attribute] / total, [estimates.tables[number] for number in own])
+        counts = [estimates.tables[number] for number in own]
+        fit.run(margins[attribute] / total, counts, passes, None if start is None else start.factors[attribute])
         factors[attribute] = fit.factors
         shares |= _expected_shares(fit, attribute, order[:position], shape, population, asked)
         if without:
