@@ -47,6 +47,7 @@ class NetArrays(NamedTuple):
         bucket: bucket of each value.
         table_start: start of each position's table in `cumulative` and `factor`, shape (m,).
         cumulative: running sums of each configuration's weights; the last is 2^32.
+        last: the last word of each value's share, one less than its running sum; not read where that is 0.
         factor: the weights as probabilities.
         guide_shift: number of low bits of a word that each position's guide ignores, shape (m,).
         guide_start: start of each position's guide, shape (m,).
@@ -61,6 +62,7 @@ class NetArrays(NamedTuple):
     bucket: NDArray[np.int64]
     table_start: NDArray[np.int64]
     cumulative: NDArray[np.uint64]
+    last: NDArray[np.uint32]
     factor: NDArray[np.float64]
     guide_shift: NDArray[np.int64]
     guide_start: NDArray[np.int64]
@@ -125,34 +127,32 @@ def _draw_column(net, position, block, words, live, scored):
     parents, strides, buckets, bucket_start = net.parent, net.stride, net.bucket, net.bucket_start
     one = np.uint64(1)
     card = np.uint64(net.cardinality[position])
-    rows = np.zeros(len(values), np.int64)
-    drawn = np.empty(len(values), np.uint16)
+    rows = np.zeros(live, np.uint32)
     for p in range(net.parent_start[position], net.parent_start[position + 1]):
-        stride, others = strides[p], records[parents[p]]
+        stride, others = np.uint32(strides[p]), records[parents[p]]
         bucket = buckets[bucket_start[parents[p]] :]
         for i in range(live):
-            rows[i] += stride * bucket[np.uint64(others[i])]
+            rows[i] += stride * np.uint32(bucket[np.uint64(others[i])])
     shift = np.uint64(net.guide_shift[position])
-    cumulative = net.cumulative[net.table_start[position] :]
+    last = net.last[net.table_start[position] :]
     factor = net.factor[net.table_start[position] :]
     guide = net.guide[net.guide_start[position] :]
     bits = np.uint64(32) - shift
     for i in range(live):
         # Attempts that copy the value also have a word, unused, which avoids a branch and its misprediction.
-        word = np.uint64(words[np.uint64(max(ats[i] + position, 0))])
+        word = words[np.uint64(max(ats[i] + position, 0))]
         row = np.uint64(rows[i])
         first = row * card
-        place = first + np.uint64(guide[(row << bits) + (word >> shift)])
+        place = first + np.uint64(guide[(row << bits) + np.uint64(np.uint64(word) >> shift)])
         # Rarely more than one step further; the first step has no branch.
-        place += np.uint64(word >= cumulative[place])
-        while word >= cumulative[place]:
+        place += np.uint64(word > last[place])
+        while word > last[place]:
             place += one
-        drawn[i] = place - first
-    for i in range(live):
-        values[i] ^= (values[i] ^ drawn[i]) * np.uint16(position >= copies[i])
-    if scored:
-        for i in range(live):
-            factors[i] = factor[np.uint64(rows[i]) * card + np.uint64(values[i])]
+        drawn = np.uint16(place - first)
+        value = values[i] ^ (values[i] ^ drawn) * np.uint16(position >= copies[i])
+        values[i] = value
+        if scored:
+            factors[i] = factor[first + np.uint64(value)]
 
 
 @kernel
@@ -221,6 +221,7 @@ class BayesNet(SequentialModel):
             bucket=np.concatenate([attribute.bucket_of for attribute in attributes]).astype(np.int64),
             table_start=starts([table.size for table in tables]),
             cumulative=np.concatenate([running.ravel() for running in sums]),
+            last=np.concatenate([(running.ravel() - np.uint64(1)).astype(np.uint32) for running in sums]),
             factor=np.concatenate([table.ravel() for table in tables]).astype(np.float64) / UNIT,
             guide_shift=np.asarray([32 - those for those in bits], np.int64),
             guide_start=starts([guide.size for guide in guides]),

@@ -30,7 +30,7 @@ from deniable.plausible_deniability.resampling import Model, SeedResampler
 from deniable.privacy.common_events import WORDS
 
 # Number of attempts whose words are generated at once, so that they stay in the processor's cache.
-_AT_A_TIME = 16_384
+_AT_A_TIME = 32_768
 _WORDS_AHEAD = 256
 _WORDS_BESIDE = 6
 """Usual words per attempt, besides those of re-sampled values: drop, place, number of values, noise."""

@@ -1,9 +1,9 @@
 """Attempts of Mechanism 1* in blocks: compiled code.
 
 `mechanism_one` defines an attempt, and can make attempts one by one; the same words give the same records. Here the
-words of a block are parsed first, and then each stage is run for the whole block: fetching seeds, drawing values
-attribute by attribute, counting seeds. Thus memory fetches overlap, and an attribute's tables stay in the processor's
-cache.
+words of a block are parsed first, and what will be read of its seeds is requested from memory; then each stage is run
+for the whole block: fetching seeds, drawing values attribute by attribute, counting seeds. Thus fetches from memory
+overlap, and an attribute's tables stay in the processor's cache.
 """
 
 # numba infers the types of kernels
@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.noise import OUT_OF_WORDS, draw_noise, uniform_below
-from deniable.kernels import inner_kernel, kernel
+from deniable.kernels import fetch_ahead, inner_kernel, kernel
 from deniable.models.sequential_kernels import ColumnBlock, draw_column
 from deniable.plausible_deniability.plausible_seeds import count_plausible_of_block
+from deniable.plausible_deniability.seed_prefixes import CODE_BITS
 
-ATTEMPTS_A_BLOCK = 256
+ATTEMPTS_A_BLOCK = 1024
 
 
 class AttemptArrays(NamedTuple):
@@ -101,8 +102,8 @@ def _copied_by(levels, cumulative):
 
 
 @inner_kernel
-def _part_words(block, choice, attempt, thresholds, size, m, words, used, attempts):  # noqa: C901 - one kernel
-    """Parse the words of at most a block of attempts.
+def _part_words(block, index, choice, attempt, thresholds, m, words, used, attempts):  # noqa: C901 - one kernel
+    """Parse the words of at most a block of attempts, and request what will be read of their seeds from memory.
 
     Returns:
         Numbers of attempts, of those with a seed, and of words used, and the position after the last attempt or the
@@ -110,6 +111,8 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
     """
     levels, cumulative = choice.levels, choice.cumulative
     seeds, copies, ats, noises = block.seed, block.copied, block.at, block.noise
+    prefixes = index.prefixes
+    size, width = np.int64(prefixes.shape[0]), np.int64(prefixes.shape[1])
     several, copied_by = len(levels) > 1, _copied_by(levels, cumulative)
     made = 0
     live = 0
@@ -117,6 +120,9 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
     while made < attempts and made < ATTEMPTS_A_BLOCK and position >= 0:
         seed, position = draw_seed(attempt, size, words, used)
         if position >= 0 and seed >= 0:
+            # It can lie in two lines of the cache.
+            fetch_ahead(prefixes, seed * width)
+            fetch_ahead(prefixes, seed * width + width - 1)
             copied = levels[0]
             if several:
                 pick, position = uniform_below(words, position, cumulative[-1])
@@ -153,17 +159,13 @@ def _part_words(block, choice, attempt, thresholds, size, m, words, used, attemp
 @kernel
 def _fetch(block, index, copied, live):
     """Copy the first values of each seed, up to the last that any attempt copies; some are overwritten later."""
-    records, seeds, nodes = block.records, index.seeds, index.nodes
-    those, plausible = block.seed, block.plausible
-    # The first and the last entry of each that is read, so that all fetches are under way before any is awaited.
-    last_value, last_node = np.uint64(max(copied, 1) - 1), np.uint64(nodes.shape[1] - 1)
-    for i in range(live):
-        seed = np.uint64(those[i])
-        plausible[i] = seeds[seed, 0] + nodes[seed, 0] + seeds[seed, last_value] + nodes[seed, last_node]
-    for i in range(live):
-        seed = np.uint64(those[i])
-        for p in range(copied):
-            records[p, i] = seeds[seed, p]
+    records, prefixes, seeds = block.records, index.prefixes, block.seed
+    first = len(index.levels)
+    for p in range(copied):
+        values, column, upper = records[p], np.uint64(first + p // 2), p % 2 > 0
+        for i in range(live):
+            pair = np.uint32(prefixes[np.uint64(seeds[i]), column])
+            values[i] = pair >> np.uint32(CODE_BITS) if upper else pair & np.uint32(0xFFFF)
 
 
 @inner_kernel
@@ -222,7 +224,7 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, posit
     position = np.int64(0)
     while made < attempts and position >= 0:
         more, live, used, position = _part_words(
-            block, choice, attempt, thresholds, len(index.seeds), m, words, used, attempts - made
+            block, index, choice, attempt, thresholds, m, words, used, attempts - made
         )
         made += more
         _fetch(block, index, levels[-1], live)

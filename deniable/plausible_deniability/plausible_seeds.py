@@ -43,7 +43,9 @@ class IndexArrays(NamedTuple):
 
     Attributes:
         seeds: the seeds' codes, positions in topological order, shape (n, m).
-        nodes: the node of each seed's prefix at each level, shape (n, levels).
+        prefixes: of each seed the node of its prefix at each level, and then the longest prefix's values, two in each
+            number, the first in its lower half; side by side, so that an attempt waits for memory once. Shape (n,
+            levels + half of the longest prefix).
         node_count: number of seeds that share each node's prefix, shape (nodes,).
         levels: lengths of prefixes that may be copied, ascending, shape (levels,).
         weights: share of candidates that copy a prefix of each length, shape (levels,).
@@ -53,7 +55,7 @@ class IndexArrays(NamedTuple):
     """
 
     seeds: Codes
-    nodes: NDArray[np.int32]
+    prefixes: NDArray[np.int32]
     node_count: NDArray[np.int32]
     levels: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -136,14 +138,14 @@ def probability_classes(gamma: Fraction, attributes: int) -> ClassArrays:
         gamma: ratio of a class's bounds, above 1.
         attributes: number of attributes, m.
     """
-    steps, fractions = [0], [1.0]
-    while steps[-1] * 500 - np.log2(fractions[-1]) <= 32 * attributes + 64:
-        step, fraction = steps[-1], fractions[-1] / float(gamma)
+    steps, fractions, ratio = [0], [1.0], float(gamma)
+    while steps[-1] * 500 - math.log2(fractions[-1]) <= 32 * attributes + 64:
+        step, fraction = steps[-1], fractions[-1] / ratio
         if fraction <= _STEP:
             step, fraction = step + 1, fraction * _UNSTEP
         steps.append(step)
         fractions.append(fraction)
-    return ClassArrays(np.asarray(steps, np.int64), np.asarray(fractions), float(1 / np.log2(float(gamma))))
+    return ClassArrays(np.asarray(steps, np.int64), np.asarray(fractions), float(1 / np.log2(ratio)))
 
 
 # ---- the index
@@ -210,7 +212,9 @@ class SeedIndex:
         return cls(
             IndexArrays(
                 seeds=counted.seeds,
-                nodes=counted.nodes + np.asarray([first[level] for level in levels], np.int32),
+                prefixes=_prefixes(
+                    counted.nodes + np.asarray([first[level] for level in levels], np.int32), counted.seeds, levels[-1]
+                ),
                 node_count=node_count,
                 levels=np.asarray(levels, np.int64),
                 weights=np.asarray([omega[m - level] / total for level in levels]),
@@ -224,20 +228,28 @@ class SeedIndex:
     @property
     def stored(self) -> tuple[NDArray[Any], ...]:
         """The arrays as they are stored, with keys and nodes apart; the digest of their bytes determines draws."""
-        slots = self.arrays.slots
-        return *self.arrays[:-1], slots[:, 0].copy(), (slots[:, 1] & _NODE).astype(np.int32)
+        seeds, prefixes, *others, slots = self.arrays
+        nodes = prefixes[:, : len(self.arrays.levels)].copy()
+        return seeds, nodes, *others, slots[:, 0].copy(), (slots[:, 1] & _NODE).astype(np.int32)
 
     @classmethod
     def restored(cls, stored: Sequence[NDArray[Any]]) -> "SeedIndex":
         """The index of its stored arrays."""
         seeds, nodes, node_count, levels, weights, slot_start, keys, children = stored
-        slots = _slots(keys, children, node_count)
-        return cls(IndexArrays(seeds, nodes, node_count, levels, weights, slot_start, slots))
+        prefixes, slots = _prefixes(nodes, seeds, int(levels[-1])), _slots(keys, children, node_count)
+        return cls(IndexArrays(seeds, prefixes, node_count, levels, weights, slot_start, slots))
 
     def scratch(self) -> Scratch:
         """Working memory of `count_plausible`; not to be shared by threads."""
         levels = len(self.arrays.levels)
         return np.empty(levels, np.int64), np.empty(levels), np.empty(levels, np.int64)
+
+
+def _prefixes(nodes: NDArray[np.int32], seeds: Codes, copied: int) -> NDArray[np.int32]:
+    """The nodes of each seed, and beside them its first values, two in each number."""
+    values = np.zeros((len(seeds), copied + copied % 2), np.uint32)
+    values[:, :copied] = seeds[:, :copied]
+    return np.concatenate([nodes, (values[:, ::2] | values[:, 1::2] << CODE_BITS).view(np.int32)], axis=1)
 
 
 def _slots(keys: NDArray[np.uint64], children: NDArray[np.int32], node_count: NDArray[np.int32]) -> NDArray[np.uint64]:
@@ -315,7 +327,7 @@ def _child(slot_start, slots, depth, node, code):
 @inner_kernel
 def _count_sharing(index, candidate, seed, level, deeper):
     """Number of seeds that agree with the candidate up to a deeper level, searching down from a seed's node."""
-    node = index.nodes[seed, level]
+    node = index.prefixes[seed, level]
     position = index.levels[level]
     while node >= 0 and position < index.levels[deeper]:
         depth = position - index.levels[0]
@@ -344,7 +356,7 @@ def count_plausible(net, index, classes, candidate, seed, scratch):
         own = _shared_level(index, candidate, seed)
         _classify_levels(net, index, classes, candidate, steps, fractions, found)
         first, beyond = _interval(found, own)
-    plausible = index.node_count[index.nodes[seed, first]]
+    plausible = index.node_count[index.prefixes[seed, first]]
     if beyond <= last:
         plausible -= _count_sharing(index, candidate, seed, own, beyond)
     return plausible
@@ -469,7 +481,7 @@ def _subtract_beyond(index, block, own, beyond, live):
 
     Candidates go one attribute deeper together, so that their look-ups in memory are under way at the same time.
     """
-    nodes, levels, slot_start, slots = index.nodes, index.levels, index.slot_start, index.slots
+    nodes, levels, slot_start, slots = index.prefixes, index.levels, index.slot_start, index.slots
     plausible, seeds, records = block.plausible, block.seed, block.records
     one, first, last = np.uint64(1), levels[0], len(levels) - 1
     zero = np.uint64(0)
@@ -521,7 +533,7 @@ def count_plausible_of_block(index, classes, block, live):
         block: the attempts, see `mechanism_one_kernels.BlockArrays`; factors are not read if there is one level.
         live: number of attempts.
     """
-    nodes, node_count, levels = index.nodes, index.node_count, index.levels
+    nodes, node_count, levels = index.prefixes, index.node_count, index.levels
     plausible, seeds = block.plausible, block.seed
     last = len(levels) - 1
     own = np.zeros(live, np.int64)

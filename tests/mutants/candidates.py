@@ -221,8 +221,8 @@ MUTANTS = (
     *faults(
         "deniable/plausible_deniability/plausible_seeds.py",
         (
-            "step, fraction = steps[-1], fractions[-1] / float(gamma)",
-            "step, fraction = steps[-1], fractions[-1] / float(gamma) ** 2",
+            "step, fraction = steps[-1], fractions[-1] / ratio",
+            "step, fraction = steps[-1], fractions[-1] / ratio**2",
             "buckets are squared: plausible seeds are less alike than is promised",
             "property/test_plausible_seeds_are_counted_exactly.py::test_prefix_counts_equal_the_definition",
         ),

@@ -155,6 +155,35 @@ def test_the_fast_kernel_finds_values_in_buckets_of_any_size(values: int) -> Non
     assert len(set(records[:, 1].tolist())) > min(values, 100) / 2
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_the_fast_kernel_draws_exactly_at_the_ends_of_shares(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There sums of floats are on the wrong side of the word as often as not, so that integers must decide."""
+    monkeypatch.setattr(factors_module, "_MERGED_CELLS", 0)
+    monkeypatch.setattr(net_module, "_READY_CELLS", 0)
+    net = random_net(f"ends {number}", 7, largest=[9, 30][number % 2], spread=8_000)
+    assert (net.arrays.slack[net.arrays.ready < 0] > 0).all()
+    drawn = stream(f"ends {number}").take(7 * 40).reshape(-1, 7)
+    words, wanted = [], []
+    for record, own in zip(net.in_order(net.sample(drawn.ravel())), drawn, strict=True):
+        for position in range(7):
+            bucket, found, start = net.buckets[net.order[position]], masses(net, position, record), 0
+            for value in np.lexsort((np.arange(len(bucket)), bucket)).tolist():
+                for word in {start, start + found[value] // 2, start + found[value] - 1} if found[value] else ():
+                    words.append([*own[:position], word, *own[position + 1 :]])
+                    wanted.append((position, value))
+                start += found[value]
+    records = net.in_order(net.sample(np.asarray(words, np.uint32).ravel()))
+    assert [(position, record[position]) for record, (position, _) in zip(records, wanted, strict=True)] == wanted
+
+
+def test_what_floats_cannot_hold_is_drawn_in_integers_only() -> None:
+    table = np.zeros((3, 8), np.int32)
+    assert kernels.slack_of(8, 32, [table, table + 90 * kernels.STEPS]) > 0
+    assert kernels.slack_of(8, 32, [table - 1, table + 90 * kernels.STEPS]) == 0
+    assert kernels.slack_of(8, 33, [table]) == 0
+    assert kernels.slack_of(65, 1, [table]) == 0
+
+
 def test_records_follow_the_density() -> None:
     net = random_net("frequencies", 3, largest=4, spread=4_000)
     n = 400_000

@@ -58,7 +58,7 @@ def test_shares_in_another_order_give_another_index() -> None:
     codes, omega = drawn(1, 60), OMEGAS["several"]
     turned = np.concatenate([codes[30:], codes[:30]])
     one, other = by_shares(codes, [0, 30, 60], omega), by_shares(turned, [0, 30, 60], omega)
-    assert not np.array_equal(one.nodes, other.nodes)
+    assert not np.array_equal(one.prefixes, other.prefixes)
     # The same prefixes are shared by as many seeds, whatever they are numbered.
     assert sorted(one.node_count.tolist()) == sorted(other.node_count.tolist())
 
@@ -69,4 +69,4 @@ def test_a_prefix_is_counted_as_often_as_seeds_have_it() -> None:
     for level, length in enumerate(index.levels.tolist()):
         prefixes = index.seeds[:, :length]
         expected = (prefixes[:, None] == prefixes[None]).all(axis=2).sum(axis=1)
-        np.testing.assert_array_equal(index.node_count[index.nodes[:, level]], expected)
+        np.testing.assert_array_equal(index.node_count[index.prefixes[:, level]], expected)

@@ -42,6 +42,66 @@ def test_rows_that_lie_anywhere_are_added_entry_by_entry(lanes: int, groups: int
 
 
 @numba.njit
+def _products(lanes: int, tables: Any, starts: Any, groups: int, room: Any, totals: Any) -> None:
+    stride, flat, none = np.int64(starts.shape[1]), starts.reshape(-1), vectors.eight(np.float32(1.0))
+    if lanes == 2:
+        vectors.store(totals, 0, vectors.multiply_rows_of_two(tables, 8, flat, 16, stride, groups, room, 16, none))
+    elif lanes == 4:
+        vectors.store(totals, 0, vectors.multiply_rows_of_four(tables, 8, flat, 16, stride, groups, room, 16, none))
+    else:
+        vectors.store(totals, 0, vectors.multiply_rows(tables, 8, flat, 16, stride, groups, room, 16, none))
+
+
+@pytest.mark.parametrize("groups", [1, 2, 5])
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_products_of_rows_are_summed_on(lanes: int, groups: int) -> None:
+    # Products and sums of these are exact.
+    tables = RNG.integers(1, 8, 4000).astype(np.float32)
+    starts = RNG.integers(0, 3900, (groups + 1, 3 * LANES)).astype(np.int32)
+    room, totals = np.full(100, 7, np.float32), np.zeros(LANES, np.float32)
+    _products(lanes, tables, starts, groups, room, totals)
+    rows = tables[8 + starts[:groups, 16:24, None] + np.arange(lanes)].prod(axis=0)
+    assert np.array_equal(room[16 : 16 + lanes * LANES].reshape(lanes, LANES), 1 + rows.cumsum(axis=1).T)
+    assert np.array_equal(totals, 1 + rows.sum(axis=1))
+    assert (room[:16] == 7).all()
+    assert (room[16 + lanes * LANES :] == 7).all()
+
+
+@numba.njit
+def _nearly_within(numbers: Any, width: float, limit: float, slack: float) -> int:
+    return vectors.count_nearly_within(numbers, 0, np.float32(width), np.float32(limit), np.float32(slack))
+
+
+def test_a_limit_near_to_a_share_is_doubtful() -> None:
+    numbers = np.asarray([0.125, 0.25, 0.25, 0.5, 1, 0.375, 0.5, 1], np.float32)
+    assert _nearly_within(numbers, 8, 0.5, 0.25) == 0
+    assert _nearly_within(numbers, 8, 1.5, 0.25) == 1
+    assert _nearly_within(numbers, 8, 1.25, 0.25) == -1
+    assert _nearly_within(numbers, 8, 1.75, 0.25) == -1
+    assert _nearly_within(numbers, 8, 9, 0.25) == LANES
+    # What is beyond the first is not looked at, nor is anything if the slack is negative.
+    assert _nearly_within(numbers, 8, 3.1, 0.25) == 3
+    assert _nearly_within(numbers, 8, 1, -1) == 1
+
+
+@numba.njit
+def _scramble(halves: Any, place: int, flips: int) -> None:
+    vectors.scramble(halves, place, flips)
+
+
+def test_places_are_scrambled_by_the_bits_of_the_first_half_of_each_part() -> None:
+    halves = RNG.integers(0, 1 << 16, 64).astype(np.uint16)
+    found, flips = halves.copy(), int(RNG.integers(0, 1 << 16))
+    _scramble(found, 32, flips)
+    assert np.array_equal(np.delete(found, np.arange(32, 48)), np.delete(halves, np.arange(32, 48)))
+    for place in range(32, 48):
+        bits = place ^ (flips & ~7)
+        for bit in (1, 2, 4):
+            bits ^= int(halves[place & -2 * bit]) & bit
+        assert found[place] == int(f"{bits:016b}"[::-1], 2)
+
+
+@numba.njit
 def _each(own: Any, other: Any, table: Any, found: Any) -> None:
     for i in range(0, len(own), LANES):
         first, second = vectors.load(own, i), vectors.load(other, i)

@@ -28,7 +28,15 @@ from deniable.models.bayes_net import BayesNet, NetArrays, Weights, draw_value, 
 from deniable.models.graph import Graph
 from deniable.models.graphical.graphical_model import GraphicalModel
 from deniable.models.graphical.junction_tree import Attributes
-from deniable.models.loglinear.stratified_sampling import PLACES, TOGETHER, Strata, spread
+from deniable.models.loglinear.stratified_sampling import (
+    PLACES,
+    TOGETHER,
+    Strata,
+    find_places,
+    join_halves,
+    spread,
+)
+from deniable.models.loglinear.vectors import SCRAMBLED
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 FORMAT = "deniable/junction-tree/1"
@@ -243,6 +251,8 @@ def _sample_evenly(net, strata, words, records):
         some = min(TOGETHER, rows - begin)
         first = np.empty(some, np.int32)
         own, moved = np.empty(some, np.uint32), np.empty(some, np.uint32)
+        coarse, rank = np.empty(some, np.uint16), np.empty(some, np.uint16)
+        upper = np.zeros(some + SCRAMBLED, np.uint16)
         for position in range(m):
             for r in range(some):
                 place = 0
@@ -250,7 +260,9 @@ def _sample_evenly(net, strata, words, records):
                     place += strata.stride[p] * records[begin + r, strata.parent[p]]
                 first[r] = place
                 own[r] = words[(begin + r) * m + position]
-            spread(first, strata.room[position], own, moved)
+            find_places(first, strata.room[position], own, coarse)
+            spread(coarse, own, rank, upper)
+            join_halves(upper, rank, own, moved)
             for r in range(some):
                 record = records[begin + r]
                 record[position] = draw_value(net, position, table_row(net, position, record), moved[r])

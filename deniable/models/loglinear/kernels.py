@@ -2,13 +2,15 @@
 
 An attribute's conditional distribution is a product of small tables of earlier attributes. The tables' logarithms are
 multiples of 2^-12 bit. The resulting weights, and shares of 2^32, are computed in integers only, so that sampler and
-density agree exactly on every machine. Which distributions are precomputed affects only speed. Defining networks (net)
-and testing records for release do not belong here.
+density agree exactly on every machine. Floating point is used where its error cannot change a value (`slack_of`). Which
+distributions are precomputed affects only speed. Defining networks (net) and testing records for release do not belong
+here.
 """
 
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numba
@@ -18,26 +20,36 @@ from numpy.typing import NDArray
 from deniable.kernels import inner_kernel, kernel
 from deniable.models.implementations import implements
 from deniable.models.loglinear.factors import Logs
-from deniable.models.loglinear.stratified_sampling import TOGETHER, spread
+from deniable.models.loglinear.stratified_sampling import TOGETHER, find_places, join_halves, spread
 from deniable.models.loglinear.vectors import (
     HALF,
     LANES,
     PAIR,
+    SCRAMBLED,
     add_rows,
     add_rows_of_four,
     add_rows_of_two,
     count_below,
+    count_nearly_within,
     count_within,
+    difference,
     eight,
     if_at_most,
+    if_not_above,
     larger,
     load,
     looked_up,
     minus,
+    multiply_rows,
+    multiply_rows_of_four,
+    multiply_rows_of_two,
     plus,
+    product,
     share,
     shifted,
     store,
+    tickets,
+    which_near,
 )
 from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of
 
@@ -55,6 +67,11 @@ _AT_A_TIME = 256
 """Number of records filled per batch."""
 _FEW = 4 * LANES
 """Values of a bucket that are compared in their order; more are bisected first."""
+_MOST_NEARLY = 64
+"""Largest number of buckets that are drawn nearly; the error grows with its square."""
+_MOST_BITS = 90
+"""Bound on the binary logarithm of products in floating point, which thus neither overflow nor underflow."""
+_ROUNDING = 2.0**-24
 
 
 class LoglinearArrays(NamedTuple):
@@ -72,6 +89,8 @@ class LoglinearArrays(NamedTuple):
         ready: start of a position's rows in `ends` if precomputed; otherwise -1.
         ends: last word of each bucket's share of 2^32, for each configuration; one number is before the first row, and
             rows are padded, with 2^32 - 1.
+        factors: 2 to the power of each entry of `logs`, in floating point; 0 in padding and where it is not used.
+        slack: bound on the error of a draw from `factors`, see `slack_of`; 0 if a position is drawn from `logs` only.
         leading: 2^30 times 2^(-k / 4096).
         value_start: start of each position's values in `bucket`, shape (m,).
         bucket: bucket of each value.
@@ -81,6 +100,7 @@ class LoglinearArrays(NamedTuple):
         low: sum of the weights of the bucket's values before each value, out of 2^30.
         high: the same, including the value's own weight.
         upto: the same as `high`, row by row in the order of `member`.
+        part: the same as parts of 1, in floating point.
         bucket_start: start of each position's buckets in `member_start`, shape (m,).
         member_start: start of each bucket's values in `member` and, for each position, the end of the last bucket's.
         member: the values, bucket by bucket.
@@ -96,6 +116,8 @@ class LoglinearArrays(NamedTuple):
     logs: Logs
     ready: NDArray[np.int64]
     ends: NDArray[np.uint32]
+    factors: NDArray[np.float32]
+    slack: NDArray[np.float32]
     leading: NDArray[np.int32]
     value_start: NDArray[np.int64]
     bucket: NDArray[np.int32]
@@ -105,9 +127,40 @@ class LoglinearArrays(NamedTuple):
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     upto: NDArray[np.int32]
+    part: NDArray[np.float32]
     bucket_start: NDArray[np.int64]
     member_start: NDArray[np.int64]
     member: NDArray[np.int32]
+
+
+def slack_of(size: int, largest: int, logs: Sequence[Logs]) -> float:
+    """Bound on the distance between a boundary of two values' shares of [0, 1) and its approximation; 0 for none.
+
+    A draw from products of `factors` is accepted if no boundary is nearer than this to the word's place in [0, 1);
+    otherwise it is made from `logs`. So every word gives the value that the integers give. Let n be the number of
+    buckets, g that of groups, e = 2^-24 the largest relative error of one operation, W_x the exact power of 2 of which
+    bucket x's integer weight w_x is made, R_x and R their running and whole sums, and s_x and t those of w.
+
+    - w_x = max(floor(rounded power), 1) is within 3/2 of W_x, so that s_x is within 3n/2 of R_x, t of R, and s_x / t
+      within 3n/t of R_x / R. The largest weight is 2^30 over a power of 2 below 2n, so t >= 2^29 / n: 6 n^2 / 2^30.
+    - A product of factors has an error of (2g - 1) e, a running sum of such one of (2g + n) e, and its quotient by the
+      total twice that. Products stay between 2^-90 and 2^90, and 2^-32 of them are
+      normal numbers, so there is no other error.
+    - A word has an error of e, and so has each of the operations that compare: its product with the total, differences
+      from running sums, products with the parts within a bucket, which are rounded; less than 8 e in all.
+    - The integers round a boundary within a bucket by less than one word, 2^-32 = e / 256.
+
+    The slack has twice as many e for the comparison, which also makes up for products of errors.
+
+    Args:
+        size: number of buckets.
+        largest: largest number of values of a bucket.
+        logs: the groups' tables.
+    """
+    bits = sum(int(np.abs(table).max()) for table in logs) / STEPS
+    if size > _MOST_NEARLY or largest > _FEW or bits > _MOST_BITS:
+        return 0.0
+    return (4 * len(logs) + 2 * size + 16) * _ROUNDING + 6 * size**2 / WITHIN
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -286,6 +339,99 @@ def _draw_some(logs, leading, shorter, n, at, groups, some, words, sums, kept, d
 
 
 @inner_kernel
+def _draw_some_nearly(  # noqa: C901, PLR0912 - one kernel
+    factors, slack, n, at, groups, some, words, sums, drawn, places, widths, slacks, doubtful
+):
+    """`_draw_some` from products of factors, in floating point; see `slack_of`.
+
+    Args:
+        factors: the groups' tables of factors.
+        slack: bound on the error.
+        n: number of buckets.
+        at: start of each record's row in each group's table, shape (groups or more, records).
+        groups: number of groups.
+        some: number of records.
+        words: the records' words.
+        sums: room for the running sums of eight records.
+        drawn: filled with the buckets.
+        places: filled with the place of each record's word in its bucket's share, unless it is empty.
+        widths: likewise with the widths of these shares.
+        slacks: likewise with the slacks in the same unit; doubtful records have none.
+        doubtful: filled with the numbers of the records whose word is too near to a boundary.
+
+    Returns:
+        Number of doubtful records.
+    """
+    for g in range(groups):
+        at[g, some:] = 0
+    starts, stride, zero = at.reshape(-1), np.int64(at.shape[1]), np.int64(0)
+    nothing, none, one, part = eight(np.float32(0.0)), eight(np.int32(0)), eight(np.int32(1)), eight(slack)
+    bounded, count = len(places) > 0, 0
+    for r in range(0, some, LANES):
+        if n <= PAIR:
+            total = multiply_rows_of_two(factors, zero, starts, r, stride, groups, sums, zero, nothing)
+        elif n <= HALF:
+            total = multiply_rows_of_four(factors, zero, starts, r, stride, groups, sums, zero, nothing)
+        else:
+            total = nothing
+            for i in range(0, n, LANES):
+                total = multiply_rows(factors, i, starts, r, stride, groups, sums, i * LANES, total)
+        ticket, near = tickets(load(words, r), total), product(total, part)
+        x, before, after = none, nothing, total
+        for i in range((n - 2) * LANES, -1, -LANES):
+            own = load(sums, i)
+            x = if_not_above(own, ticket, plus(x, one), x)
+            after = if_not_above(own, ticket, after, own)
+        for i in range(0, (n - 1) * LANES, LANES):
+            own = load(sums, i)
+            before = if_not_above(own, ticket, own, before)
+        store(drawn, r, x)
+        if bounded:
+            store(places, r, difference(ticket, before))
+            store(widths, r, difference(after, before))
+            store(slacks, r, near)
+        lanes = which_near(ticket, before, after, near)
+        if lanes != 0:
+            for lane in range(min(LANES, some - r)):
+                if (lanes >> lane) & 1:
+                    doubtful[count] = r + lane
+                    count += 1
+                    if bounded:
+                        places[r + lane], widths[r + lane], slacks[r + lane] = 0.0, 1.0, -1.0
+    return count
+
+
+@inner_kernel
+def _members_nearly(part, members, firsts, starts, places, widths, slacks, own, values, doubtful, count):
+    """`_members` in floating point, see `slack_of`; the number of doubtful records, to which it adds.
+
+    Args:
+        part: running sums of the weights, as parts of 1.
+        members: the values, bucket by bucket.
+        firsts: start of each bucket's values, and end of the last one's.
+        starts: start of the weights that each record's guide selects, less the index of the position's first value.
+        places: place of each record's word in its bucket's share.
+        widths: the widths of the shares.
+        slacks: bounds on the errors, in the same unit; negative for records that are doubtful already.
+        own: the records' buckets.
+        values: filled with the values.
+        doubtful: the doubtful records; filled with further ones.
+        count: number of those before.
+    """
+    for r in range(len(own)):
+        member = firsts[np.uint64(own[r])]
+        before = count_nearly_within(part, starts[r] + member, widths[r], places[r], slacks[r])
+        while before == LANES:
+            member += LANES
+            before = count_nearly_within(part, starts[r] + member, widths[r], places[r], slacks[r])
+        if before < 0:
+            doubtful[count] = r
+            count += 1
+        values[r] = members[np.uint64(member + max(before, 0))]
+    return count
+
+
+@inner_kernel
 def _draw_some_ready(ends, n, rows, words, drawn):
     """The same with precomputed shares, given the start of each record's."""
     some = len(drawn)
@@ -302,6 +448,40 @@ def _draw_some_ready(ends, n, rows, words, drawn):
                 drawn[r] += ends[np.uint64(rows[r] + i)] < words[r]
 
 
+@inner_kernel
+def _draw_again(net, position, doubtful, words, buckets, values):
+    """Draw doubtful records at a position in integers, one by one.
+
+    Args:
+        net: the network's arrays.
+        position: the position.
+        doubtful: the records' numbers.
+        words: the word of each.
+        buckets: the buckets of all records at each position; those of the doubtful ones are filled in.
+        values: the values of all records at the position, likewise.
+    """
+    parents = net.parent[net.parent_start[net.group_start[position]] : net.parent_start[net.group_start[position + 1]]]
+    known, sums = np.zeros(position + 1, np.int64), np.empty(net.size[position], np.int32)
+    guide, by = net.guide[position], net.guide_stride[position]
+    first = net.bucket_start[position]
+    for k in range(len(doubtful)):
+        r = doubtful[k]
+        for parent in parents:
+            known[parent] = buckets[parent, r]
+        _running_sums(net, position, known, sums)
+        total = sums[-1]
+        ticket = (np.int64(words[k]) * total) >> 32
+        x = 0
+        while sums[x] <= ticket:
+            x += 1
+        least = _bound(sums[x - 1] if x > 0 else np.int32(0), total)
+        width, place = _bound(sums[x], total) - least, np.int64(words[k]) - least
+        weights = net.within_start[position] - net.member_start[first] + by * buckets[guide, r]
+        member, last = net.member_start[first + x], net.member_start[first + x + 1] - 1
+        buckets[position, r] = x
+        values[r] = net.member[_member(net.upto, weights, member, last, width, place)]
+
+
 @kernel
 def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
     """Fill records from one word per value, as `_column` does; stratified if there are strata.
@@ -313,8 +493,8 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
     """
     size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
     parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
-    ready, ends, leading = net.ready, net.ends, net.leading
-    within_start, guide, guide_stride, upto = net.within_start, net.guide, net.guide_stride, net.upto
+    ready, ends, leading, factors, slack = net.ready, net.ends, net.leading, net.factors, net.slack
+    within_start, guide, guide_stride, upto, part = net.within_start, net.guide, net.guide_stride, net.upto, net.part
     bucket_start, member_start, members = net.bucket_start, net.member_start, net.member
     room, parents_of, stratum_parent, stratum_stride = strata.room, strata.parent_start, strata.parent, strata.stride
     evenly = len(room) > 0
@@ -327,13 +507,19 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
         most = max(most, size[position])
     # As narrow as the values allow: a batch's arrays are larger than a cache.
     buckets, kept = np.zeros((m, together), np.uint16), np.zeros((m, together), np.uint16)
-    strata_of, moved = np.zeros(together, np.int32), np.zeros(together, np.uint32)
+    strata_of, ours = np.zeros(_AT_A_TIME, np.int32), words[:0]
+    place, rank = np.zeros(together, np.uint16), np.zeros(together, np.uint16)
+    upper = np.zeros(together + SCRAMBLED, np.uint16)
     own = np.zeros(_AT_A_TIME, np.int32)
     at = np.zeros((groups, _AT_A_TIME), np.int32)
     sums = np.zeros((most + LANES) * LANES, np.int32)
     of_record = np.zeros(_AT_A_TIME, np.uint32)
     leasts, lasts, starts = of_record.copy(), of_record.copy(), np.zeros(_AT_A_TIME, np.int64)
     totals, befores, afters, none = own.copy(), own.copy(), own.copy(), own[:0]
+    running = np.zeros(len(sums), np.float32)
+    places = np.zeros(_AT_A_TIME, np.float32)
+    widths, slacks, nowhere = places.copy(), places.copy(), places[:0]
+    doubtful, their_words = np.zeros(together, np.int64), np.zeros(together, np.uint32)
     largest = np.zeros(m, np.int64)
     for position in range(m):
         for bucket in range(bucket_start[position], bucket_start[position] + size[position]):
@@ -347,24 +533,17 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
             made = ready[position] >= 0
             firsts = member_start[bucket_start[position] : bucket_start[position] + n + 1]
             weights, by = within_start[position] - firsts[0], guide_stride[position]
-            several = largest[position] > 1
+            several, nearly, count = largest[position] > 1, not made and slack[position] > 0, 0
             if evenly:
-                _rows(
-                    stratum_parent,
-                    stratum_stride,
-                    parents_of[position],
-                    parents_of[position + 1],
-                    zero,
-                    buckets,
-                    zero,
-                    strata_of[:in_all],
-                )
-                spread(
-                    strata_of[:in_all],
-                    room[position],
-                    words[position * whole + begun : position * whole + begun + in_all],
-                    moved,
-                )
+                ours = words[position * whole + begun : position * whole + begun + in_all]
+                for done in range(0, in_all, _AT_A_TIME):
+                    some = min(in_all - done, _AT_A_TIME)
+                    first = strata_of[:some]
+                    begin, end = parents_of[position], parents_of[position + 1]
+                    _rows(stratum_parent, stratum_stride, begin, end, zero, buckets, done, first)
+                    find_places(first, room[position], ours[done : done + some], place[done : done + some])
+                spread(place[:in_all], ours, rank[:in_all], upper)
+            unsure = 0
             for done in range(0, in_all, _AT_A_TIME):
                 some = min(in_all - done, _AT_A_TIME)
                 for g in range(others):
@@ -379,8 +558,11 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                         done,
                         at[g, :some],
                     )
-                for r in range(some):
-                    of_record[r] = moved[done + r] if evenly else words[(begun + r) * m + position]
+                if evenly:
+                    join_halves(upper, rank[done : done + some], ours[done : done + some], of_record)
+                else:
+                    for r in range(some):
+                        of_record[r] = words[(begun + r) * m + position]
                 if made:
                     _draw_some_ready(ends, n, at[0], of_record, own[:some])
                     if several:
@@ -388,6 +570,22 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                             row = np.uint64(at[0, r] + own[r])
                             lasts[r] = ends[row]
                             leasts[r] = ends[row - np.uint64(1)] + np.uint32(1)
+                elif nearly:
+                    unsure = _draw_some_nearly(
+                        factors,
+                        slack[position],
+                        n,
+                        at,
+                        others,
+                        some,
+                        of_record,
+                        running,
+                        own,
+                        places if several else nowhere,
+                        widths if several else nowhere,
+                        slacks if several else nowhere,
+                        doubtful[count:],
+                    )
                 else:
                     _draw_some(
                         logs,
@@ -414,6 +612,21 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                     guiding = buckets[guide[position]][done : done + some]
                     for r in range(some):
                         starts[r] = weights + by * guiding[r]
+                if several and nearly:
+                    unsure = _members_nearly(
+                        part,
+                        members,
+                        firsts,
+                        starts,
+                        places,
+                        widths,
+                        slacks,
+                        own[:some],
+                        found,
+                        doubtful[count:],
+                        unsure,
+                    )
+                elif several:
                     _members(
                         upto,
                         members,
@@ -429,6 +642,13 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                 else:
                     for r in range(some):
                         found[r] = members[np.uint64(firsts[0] + own[r])]
+                if nearly:
+                    for k in range(count, count + unsure):
+                        their_words[k] = of_record[doubtful[k]]
+                        doubtful[k] += done
+                    count += unsure
+            if count > 0:
+                _draw_again(net, position, doubtful[:count], their_words, buckets, kept[position])
         # Records are written while they are in the fastest cache, not once for each position.
         for done in range(0, in_all, _AT_A_TIME):
             those = records[begun + done : begun + min(done + _AT_A_TIME, in_all)]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.models.loglinear.factors import LogTable, merged
+from deniable.models.loglinear.factors import Logs, LogTable, merged
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
-from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_ends, sample
+from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_ends, sample, slack_of
 from deniable.models.loglinear.matching import WHOLE, PairTable, matched, words_of_matching
 from deniable.models.loglinear.stratified_sampling import Strata, no_strata, strata
 from deniable.models.loglinear.vectors import LANES, row_width
@@ -114,16 +114,32 @@ class LoglinearNet(SequentialModel):
         place = places(self.order.tolist(), len(self.domain))
         every = [self.size(j) for j in range(len(self.domain))]
         groups = [merged(self.factors[i], every, _READY_CELLS) for i in self.order]
-        flat = [_with_padded_rows(group) for those in groups for group in those]
+        flat = [LogTable(group.parents, _padded(group.logs)) for those in groups for group in those]
         sizes = np.asarray([self.size(i) for i in self.order], np.int64)
         members = [np.argsort(self.buckets[i], kind="stable") for i in self.order]
         inside = [np.bincount(self.buckets[i]) for i in self.order]
         guides = [self.guides[i] for i in self.order]
         low, high = zip(*(_running(self.buckets[i], self.within[i]) for i in self.order), strict=True)
+        slacks = [
+            slack_of(size, int(counts.max()), [group.logs for group in those])
+            for size, counts, those in zip(sizes.tolist(), inside, groups, strict=True)
+        ]
+        factors = [
+            _factors(group.logs, is_used=slack > 0)
+            for slack, those in zip(slacks, groups, strict=True)
+            for group in those
+        ]
         member_start, begun = [], 0
         for counts in inside:
             member_start.append(begun + np.concatenate([[0], np.cumsum(counts)]))
             begun += int(counts.sum())
+        # Eight are read at a time, of the last ones too.
+        upto = np.concatenate(
+            [
+                *(own.reshape(-1, len(each))[:, each].ravel() for own, each in zip(high, members, strict=True)),
+                np.full(LANES, WITHIN),
+            ]
+        ).astype(np.int32)
         arrays = LoglinearArrays(
             size=sizes,
             shift=np.asarray([ceil(log2(size)) for size in sizes], np.int64),
@@ -138,6 +154,8 @@ class LoglinearNet(SequentialModel):
             logs=np.concatenate([*(group.logs.ravel() for group in flat), np.zeros(row_width(sizes.max()), np.int32)]),
             ready=np.full(len(sizes), -1, np.int64),
             ends=np.zeros(0, np.uint32),
+            factors=np.concatenate([*(own.ravel() for own in factors), np.zeros(row_width(sizes.max()), np.float32)]),
+            slack=np.asarray(slacks, np.float32),
             leading=LEADING,
             value_start=starts([len(self.buckets[i]) for i in self.order]),
             bucket=np.concatenate([self.buckets[i] for i in self.order]).astype(np.int32),
@@ -149,13 +167,8 @@ class LoglinearNet(SequentialModel):
             ),
             low=np.concatenate(low).astype(np.int32),
             high=np.concatenate(high).astype(np.int32),
-            # Eight are read at a time, of the last ones too.
-            upto=np.concatenate(
-                [
-                    *(own.reshape(-1, len(each))[:, each].ravel() for own, each in zip(high, members, strict=True)),
-                    np.full(LANES, WITHIN),
-                ]
-            ).astype(np.int32),
+            upto=upto,
+            part=(upto / WITHIN).astype(np.float32),
             bucket_start=starts([len(counts) + 1 for counts in inside]),
             member_start=np.concatenate(member_start).astype(np.int64),
             member=np.concatenate(members).astype(np.int32),
@@ -263,8 +276,17 @@ def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64
     return (high - within).ravel(), high.ravel()
 
 
-def _with_padded_rows(table: LogTable) -> LogTable:
-    """The table with rows padded by their first entry, which leaves their largest as it is."""
-    size = table.logs.shape[-1]
-    wide = [*range(size), *[0] * (row_width(size) - size)]
-    return LogTable(table.parents, table.logs[..., wide])
+def _padded(logs: Logs) -> Logs:
+    """A table with rows padded by their first entry, which leaves their largest as it is."""
+    size = logs.shape[-1]
+    wide: Logs = logs[..., [*range(size), *[0] * (row_width(size) - size)]]
+    return wide
+
+
+def _factors(logs: Logs, *, is_used: bool) -> NDArray[np.float32]:
+    """The powers of 2 of a table's entries, in rows padded by zeros; zeros if they are not used."""
+    size = logs.shape[-1]
+    found = np.zeros((*logs.shape[:-1], row_width(size)), np.float32)
+    if is_used:
+        found[..., :size] = np.exp2(logs / STEPS)
+    return found

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from deniable.kernels import inner_kernel
 from deniable.models.loglinear.factors import LogTable
+from deniable.models.loglinear.vectors import SCRAMBLED, scramble
 from deniable.models.sequential_model import starts
 
 TOGETHER = 1 << 16
@@ -92,48 +93,59 @@ def strata(
 
 
 @inner_kernel
-def spread(first, room, words, moved):
-    """Scramble the upper halves of the words of some records along their row.
+def find_places(first, room, words, place):
+    """Fill in the coarse place of each record: in its stratum, by the lower half of its word.
 
     Args:
-        first: start of each record's stratum, in coarse places; changed.
+        first: start of each record's stratum.
         room: coarse places of a stratum.
+        words: a word for each record.
+        place: filled with the places, as narrow as they allow.
+    """
+    wide = np.uint64(room)
+    for r in range(len(words)):
+        within = (np.uint64(words[r] & np.uint32(0xFFFF)) * wide) >> np.uint64(16)
+        place[r] = first[r] + np.int32(within)
+
+
+@inner_kernel
+def join_halves(upper, rank, words, moved):
+    """Fill in the words to be used: the scrambled half at each record's rank, above the lower half of its word."""
+    for r in range(len(words)):
+        moved[r] = np.uint32(upper[np.uint32(rank[r])]) << np.uint32(16) | words[r] & np.uint32(0xFFFF)
+
+
+@inner_kernel
+def spread(place, words, rank, upper):
+    """Scramble the upper halves of the words of some records along their row; see `join_halves`.
+
+    Args:
+        place: the records' coarse places, see `find_places`.
         words: a word for each record, at most `TOGETHER`.
-        moved: filled with the words to be used.
+        rank: filled with the records' ranks in the row.
+        upper: filled with the scrambled halves, in the order of the ranks; with room for a multiple of `SCRAMBLED`.
     """
     some = len(words)
     # A place in the row is below 2^16, so sums are needed only modulo 2^16.
     ends = np.zeros(PLACES, np.uint16)
-    rank = np.empty(some, np.uint16)
-    upper = np.empty(some, np.uint16)
-    for r in range(some):
-        first[r] += np.int32((np.uint64(words[r] & np.uint32(0xFFFF)) * np.uint64(room)) >> np.uint64(16))
     # A record's rank is the number of those in earlier places and, in its own, of those before it.
     for r in range(some):
-        place = np.uint32(first[r])
-        rank[r] = ends[place]
-        ends[place] += np.uint16(1)
+        own = np.uint32(place[r])
+        rank[r] = ends[own]
+        ends[own] += np.uint16(1)
     running = np.uint16(0)
     for at in range(PLACES):
         held = ends[at]
         ends[at] = running
         running += held
     for r in range(some):
-        own = ends[np.uint32(first[r])] + rank[r]
+        own = ends[np.uint32(place[r])] + rank[r]
         rank[r] = own
     for r in range(some):
-        upper[rank[r]] = words[r] >> np.uint32(16)
+        upper[np.uint32(rank[r])] = words[r] >> np.uint32(16)
     # For each pair, each four, and so on, the first record's bits determine which half comes first.
-    flips = np.int32(0)
-    for k in range(some):
-        begun = np.int32(((k & -k) - 1) & 0xFFFF)
-        flips = (flips & ~begun) | (np.int32(upper[k]) & begun)
-        upper[k] = np.uint16(np.int32(k) ^ flips)
-    for k in range(some):
-        bits = np.uint32(upper[k])
-        bits = (bits & np.uint32(0x5555)) << np.uint32(1) | (bits >> np.uint32(1)) & np.uint32(0x5555)
-        bits = (bits & np.uint32(0x3333)) << np.uint32(2) | (bits >> np.uint32(2)) & np.uint32(0x3333)
-        bits = (bits & np.uint32(0x0F0F)) << np.uint32(4) | (bits >> np.uint32(4)) & np.uint32(0x0F0F)
-        upper[k] = np.uint16(bits << np.uint32(8) | bits >> np.uint32(8))
-    for r in range(some):
-        moved[r] = np.uint32(upper[rank[r]]) << np.uint32(16) | (words[r] & np.uint32(0xFFFF))
+    flips = np.int64(0)
+    for k in range(0, some, SCRAMBLED):
+        begun = (k & -k) - 1
+        flips = (flips & ~begun) | (np.int64(upper[k]) & begun)
+        scramble(upper, k, flips)

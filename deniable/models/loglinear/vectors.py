@@ -1,8 +1,8 @@
-"""Vectors of eight 32-bit integers for compiled code: what the compiler does not find in loops by itself.
+"""Vectors of eight 32-bit numbers for compiled code: what the compiler does not find in loops by itself.
 
-It makes vectors of loops only over neighbours in memory. Rows of a table lie anywhere; here eight of them are added,
-and exchanged for their columns, in registers. The compiler turns vectors into what the processor has. What the numbers
-mean does not belong here (kernels).
+It makes vectors of loops only over neighbours in memory. Rows of a table lie anywhere; here eight of them are added or
+multiplied, and exchanged for their columns, in registers. The compiler turns vectors into what the processor has. What
+the numbers mean does not belong here (kernels).
 """
 
 # numba infers the types of intrinsics
@@ -20,8 +20,10 @@ LANES = 8
 """Numbers in a vector."""
 HALF, PAIR = LANES // 2, LANES // 4
 """Numbers in short rows."""
-_INT, _LONG = ir.IntType(32), ir.IntType(64)
-_VECTOR = ir.VectorType(_INT, LANES)
+_INT, _LONG, _FLOAT = ir.IntType(32), ir.IntType(64), ir.FloatType()
+_VECTOR, _FLOATS = (ir.VectorType(number, LANES) for number in (_INT, _FLOAT))
+SCRAMBLED = 16
+"""Halves of words that are scrambled at a time."""
 _BYTES = 4
 _ARRAYS_OF_ROWS = (0, 2, 6)
 
@@ -36,13 +38,24 @@ class _Eight(types.Type):
         super().__init__(name="eight")
 
 
+class _EightFloats(types.Type):
+    def __init__(self) -> None:
+        super().__init__(name="eight_floats")
+
+
 @register_model(_Eight)
 class _EightModel(models.PrimitiveModel):
     def __init__(self, manager: Any, numba_type: Any) -> None:
         super().__init__(manager, numba_type, _VECTOR)
 
 
-_EIGHT = _Eight()
+@register_model(_EightFloats)
+class _EightFloatsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, numba_type: Any) -> None:
+        super().__init__(manager, numba_type, _FLOATS)
+
+
+_EIGHT, _EIGHT_FLOATS = _Eight(), _EightFloats()
 
 
 def row_width(size: int | np.int64) -> int:
@@ -59,12 +72,12 @@ def _start(context, builder, array_type, array):
 
 
 def _read(builder, start, place, lanes=LANES):
-    pointer = builder.bitcast(builder.gep(start, [place]), ir.VectorType(_INT, lanes).as_pointer())
+    pointer = builder.bitcast(builder.gep(start, [place]), ir.VectorType(start.type.pointee, lanes).as_pointer())
     return builder.load(pointer, align=_BYTES)
 
 
 def _write(builder, start, place, vector):
-    builder.store(vector, builder.bitcast(builder.gep(start, [place]), _VECTOR.as_pointer()), align=_BYTES)
+    builder.store(vector, builder.bitcast(builder.gep(start, [place]), vector.type.as_pointer()), align=_BYTES)
 
 
 def shuffled(builder, first, second, lanes):
@@ -73,12 +86,18 @@ def shuffled(builder, first, second, lanes):
 
 
 def _splat(builder, number):
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(_INT, 0))
+    none = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
+    one = builder.insert_element(none, number, ir.Constant(_INT, 0))
     return shuffled(builder, one, one, [0] * LANES)
 
 
 def _larger(builder, own, other):
     return builder.select(builder.icmp_signed(">", own, other), own, other)
+
+
+def _bits(builder, lanes):
+    """The lanes that are true, as the bits of a number."""
+    return builder.bitcast(lanes, ir.IntType(LANES))
 
 
 def transposed(builder, rows):
@@ -95,29 +114,33 @@ def transposed(builder, rows):
     return rows
 
 
+def _each_row(builder, lanes, arguments, arrays, combined, neutral):
+    """The sums, or products, of eight records' rows over the groups, as columns; see `add_rows`."""
+    _, entry, _, record, stride, groups, *_ = arguments
+    tables, begins, _ = arrays
+    tables, begins = builder.gep(tables, [entry]), builder.gep(begins, [record])
+    none = ir.Constant(ir.VectorType(tables.type.pointee, lanes), [neutral] * lanes)
+    rows = [cgutils.alloca_once_value(builder, none) for _ in range(LANES)]
+    with cgutils.for_range(builder, groups) as loop:
+        first = builder.mul(loop.index, stride)
+        for r, row in enumerate(rows):
+            begin = builder.load(builder.gep(begins, [builder.add(first, ir.Constant(_LONG, r))]))
+            own = _read(builder, tables, builder.zext(begin, _LONG), lanes)
+            builder.store(combined(builder.load(row), own), row)
+    whole = [shuffled(builder, row, row, [*range(lanes)] * (LANES // lanes)) for row in map(builder.load, rows)]
+    return transposed(builder, whole)[:lanes]
+
+
 def _rows_added(lanes):
     @_generated
     def rows_added(typing_context, tables, entry, starts, record, stride, groups, room, place):  # noqa: ARG001 - numba's form, here and below
         def generate(context, builder, signature, arguments):
-            tables, begins, filled = (
-                _start(context, builder, signature.args[i], arguments[i]) for i in _ARRAYS_OF_ROWS
-            )
-            _, entry, _, record, stride, groups, _, place = arguments
-            tables, begins = builder.gep(tables, [entry]), builder.gep(begins, [record])
-            none = ir.Constant(ir.VectorType(_INT, lanes), [0] * lanes)
-            sums = [cgutils.alloca_once_value(builder, none) for _ in range(LANES)]
-            with cgutils.for_range(builder, groups) as loop:
-                first = builder.mul(loop.index, stride)
-                for r, row in enumerate(sums):
-                    begin = builder.load(builder.gep(begins, [builder.add(first, ir.Constant(_LONG, r))]))
-                    own = _read(builder, tables, builder.zext(begin, _LONG), lanes)
-                    builder.store(builder.add(builder.load(row), own), row)
-            rows = [shuffled(builder, row, row, [*range(lanes)] * (LANES // lanes)) for row in map(builder.load, sums)]
-            columns = transposed(builder, rows)[:lanes]
+            arrays = [_start(context, builder, signature.args[i], arguments[i]) for i in _ARRAYS_OF_ROWS]
+            columns = _each_row(builder, lanes, arguments, arrays, builder.add, 0)
             best = columns[0]
             for i, column in enumerate(columns):
                 best = _larger(builder, best, column)
-                _write(builder, filled, builder.add(place, ir.Constant(_LONG, i * LANES)), column)
+                _write(builder, arrays[-1], builder.add(arguments[-1], ir.Constant(_LONG, i * LANES)), column)
             return best
 
         number = types.int64
@@ -141,10 +164,35 @@ add_rows, add_rows_of_four, add_rows_of_two = (_rows_added(lanes) for lanes in (
 """
 
 
+def _rows_multiplied(lanes):
+    @_generated
+    def rows_multiplied(typing_context, tables, entry, starts, record, stride, groups, room, place, total):  # noqa: ARG001
+        def generate(context, builder, signature, arguments):
+            arrays = [_start(context, builder, signature.args[i], arguments[i]) for i in _ARRAYS_OF_ROWS]
+            *_, place, running = arguments
+            for i, column in enumerate(_each_row(builder, lanes, arguments, arrays, builder.fmul, 1.0)):
+                running = builder.fadd(running, column)
+                _write(builder, arrays[-1], builder.add(place, ir.Constant(_LONG, i * LANES)), running)
+            return running
+
+        number = types.int64
+        return _EIGHT_FLOATS(tables, number, starts, number, number, number, room, number, total), generate
+
+    return rows_multiplied
+
+
+multiply_rows, multiply_rows_of_four, multiply_rows_of_two = (_rows_multiplied(lanes) for lanes in (LANES, HALF, PAIR))
+"""Fill `room` with the running sums of the products of eight records' rows; their new totals.
+
+Arguments are those of `add_rows`, in floating-point numbers, and the totals before.
+"""
+
+
 @_generated
 def eight(typing_context, number):  # noqa: ARG001
     """A vector of eight equal numbers."""
-    return _EIGHT(types.int32), lambda _, builder, __, arguments: _splat(builder, arguments[0])
+    made = _EIGHT_FLOATS if number == types.float32 else _EIGHT
+    return made(number), lambda _, builder, __, arguments: _splat(builder, arguments[0])
 
 
 @_generated
@@ -154,7 +202,8 @@ def load(typing_context, numbers, place):  # noqa: ARG001
     def generate(context, builder, signature, arguments):
         return _read(builder, _start(context, builder, signature.args[0], arguments[0]), arguments[1])
 
-    return _EIGHT(numbers, types.int64), generate
+    made = _EIGHT_FLOATS if numbers.dtype == types.float32 else _EIGHT
+    return made(numbers, types.int64), generate
 
 
 @_generated
@@ -254,7 +303,7 @@ def count_below(typing_context, numbers, place, word):  # noqa: ARG001
     def generate(context, builder, signature, arguments):
         own = _read(builder, _start(context, builder, signature.args[0], arguments[0]), arguments[1])
         below = builder.icmp_unsigned("<", own, _splat(builder, arguments[2]))
-        return builder.zext(builder.ctpop(builder.bitcast(below, ir.IntType(LANES))), _LONG)
+        return builder.zext(builder.ctpop(_bits(builder, below)), _LONG)
 
     return types.int64(numbers, types.int64, types.uint32), generate
 
@@ -274,7 +323,112 @@ def count_within(typing_context, numbers, place, width, limit):  # noqa: ARG001
             builder.zext(vector, wide) for vector in (own, _splat(builder, arguments[2]), _splat(builder, arguments[3]))
         )
         scaled = builder.lshr(builder.add(builder.mul(own, width), own), ir.Constant(wide, [30] * LANES))
-        beyond = builder.bitcast(builder.icmp_signed(">", scaled, limit), ir.IntType(LANES))
+        beyond = _bits(builder, builder.icmp_signed(">", scaled, limit))
         return builder.zext(builder.cttz(beyond, ir.Constant(ir.IntType(1), 0)), _LONG)
 
     return types.int64(numbers, types.int64, types.uint32, types.uint32), generate
+
+
+@_generated
+def tickets(typing_context, words, totals):  # noqa: ARG001
+    """Words out of 2^32, of which each is a share of its total, in floating-point numbers."""
+
+    def generate(_, builder, __, arguments):
+        words, totals = arguments
+        part = builder.fmul(totals, ir.Constant(_FLOATS, [2.0**-32] * LANES))
+        return builder.fmul(builder.uitofp(words, _FLOATS), part)
+
+    return _EIGHT_FLOATS(words, totals), generate
+
+
+@_generated
+def product(typing_context, own, other):  # noqa: ARG001
+    """The products of two vectors of floating-point numbers."""
+    return _EIGHT_FLOATS(own, other), lambda _, builder, __, arguments: builder.fmul(*arguments)
+
+
+@_generated
+def difference(typing_context, own, other):  # noqa: ARG001
+    """The differences of two vectors of floating-point numbers."""
+    return _EIGHT_FLOATS(own, other), lambda _, builder, __, arguments: builder.fsub(*arguments)
+
+
+@_generated
+def if_not_above(typing_context, own, limit, then, otherwise):  # noqa: ARG001
+    """One of two numbers: the first where a third, in floating point as its limit, is at most that."""
+
+    def generate(_, builder, __, arguments):
+        own, limit, then, otherwise = arguments
+        return builder.select(builder.fcmp_ordered("<=", own, limit), then, otherwise)
+
+    return then(own, limit, then, otherwise), generate
+
+
+@_generated
+def which_near(typing_context, own, low, high, slack):  # noqa: ARG001
+    """The lanes, as bits, whose number is not further than a slack from one of two others, in floating point."""
+
+    def generate(_, builder, __, arguments):
+        own, low, high, slack = arguments
+        near = [builder.fcmp_ordered("<=", builder.fsub(*pair), slack) for pair in ((own, low), (high, own))]
+        return builder.zext(_bits(builder, builder.or_(*near)), _LONG)
+
+    return types.int64(own, low, high, slack), generate
+
+
+@_generated
+def count_nearly_within(typing_context, numbers, place, width, limit, slack):  # noqa: ARG001
+    """How many of the eight numbers from a place on come before the first whose share of a width exceeds a limit.
+
+    -1 if the share of one of these, or of that first, is not further than a slack from the limit. All are
+    floating-point numbers.
+    """
+
+    def generate(context, builder, signature, arguments):
+        own = _read(builder, _start(context, builder, signature.args[0], arguments[0]), arguments[1])
+        width, limit, slack = (_splat(builder, number) for number in arguments[2:])
+        above = builder.fsub(builder.fmul(own, width), limit)
+        beyond, near, far = (
+            _bits(builder, builder.fcmp_ordered(sign, above, other))
+            for sign, other in ((">", ir.Constant(_FLOATS, [0.0] * LANES)), ("<=", slack), ("<", builder.fneg(slack)))
+        )
+        upto = builder.xor(beyond, builder.sub(beyond, ir.Constant(beyond.type, 1)))
+        doubtful = builder.and_(builder.and_(near, builder.not_(far)), upto)
+        first = builder.zext(builder.cttz(beyond, ir.Constant(ir.IntType(1), 0)), _LONG)
+        is_clear = builder.icmp_unsigned("==", doubtful, ir.Constant(doubtful.type, 0))
+        return builder.select(is_clear, first, ir.Constant(_LONG, -1))
+
+    number = types.float32
+    return types.int64(numbers, types.int64, number, number, number), generate
+
+
+@_generated
+def scramble(typing_context, halves, place, flips):  # noqa: ARG001
+    """Replace the 16 halves from a place on, a multiple of 16, by the reversed bits of their scrambled places.
+
+    Each bit of a place is exchanged where the half at the place without this bit and the lower ones has the bit. The
+    four lowest bits differ among the 16 places; `flips` has the others, and the first half's fourth.
+    """
+
+    def generate(context, builder, signature, arguments):
+        start, (_, place, flips) = _start(context, builder, signature.args[0], arguments[0]), arguments
+        short, wide = ir.IntType(16), ir.VectorType(ir.IntType(16), SCRAMBLED)
+        at = builder.bitcast(builder.gep(start, [place]), wide.as_pointer())
+        own = builder.load(at, align=2)
+
+        def splat(number):
+            one = builder.insert_element(ir.Constant(wide, ir.Undefined), number, ir.Constant(_INT, 0))
+            return shuffled(builder, one, one, [0] * SCRAMBLED)
+
+        places = builder.add(splat(builder.trunc(place, short)), ir.Constant(wide, [*range(SCRAMBLED)]))
+        found = builder.xor(places, splat(builder.and_(builder.trunc(flips, short), ir.Constant(short, -8))))
+        for bit in (1, 2, 4):
+            firsts = [lane & -2 * bit for lane in range(SCRAMBLED)]
+            exchanged = builder.and_(shuffled(builder, own, own, firsts), ir.Constant(wide, [bit] * SCRAMBLED))
+            found = builder.xor(found, exchanged)
+        kind = ir.FunctionType(wide, [wide])
+        reverse = cgutils.get_or_insert_function(builder.module, kind, f"llvm.bitreverse.v{SCRAMBLED}i16")
+        builder.store(builder.call(reverse, [found]), at, align=2)
+        return context.get_dummy_value()
+
+    return types.void(halves, types.int64, types.int64), generate
