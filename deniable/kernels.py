@@ -5,6 +5,9 @@ Also how they request memory before they read it.
 The wrappers by which Python or C would call a kernel take as long to compile as a small kernel.
 """
 
+# numba's and llvmlite's functions have no types
+# mypy: disallow-untyped-calls=False
+
 from typing import Any, NoReturn
 
 import numba

@@ -228,9 +228,9 @@ class SeedIndex:
     @property
     def stored(self) -> tuple[NDArray[Any], ...]:
         """The arrays as they are stored, with keys and nodes apart; the digest of their bytes determines draws."""
-        seeds, prefixes, *others, slots = self.arrays
-        nodes = prefixes[:, : len(self.arrays.levels)].copy()
-        return seeds, nodes, *others, slots[:, 0].copy(), (slots[:, 1] & _NODE).astype(np.int32)
+        seeds, prefixes, node_count, levels, weights, slot_start, slots = self.arrays
+        nodes, keys, children = prefixes[:, : len(levels)].copy(), slots[:, 0].copy(), slots[:, 1] & _NODE
+        return seeds, nodes, node_count, levels, weights, slot_start, keys, children.astype(np.int32)
 
     @classmethod
     def restored(cls, stored: Sequence[NDArray[Any]]) -> "SeedIndex":
