@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from threading import Lock
 from typing import Any, Final, Literal, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -191,13 +192,16 @@ class _Drawing:
 
 
 _kept: Final[WeakKeyDictionary[Figure, _Drawing]] = WeakKeyDictionary()
+_drawing: Final = Lock()
 
 
 def _drawn(figure: Figure) -> _Drawing:
     """Draw a figure, once: MLflow and pages show the same picture."""
-    if figure not in _kept:
-        _kept[figure] = _draw(figure)
-    return _kept[figure]
+    # Steps draw in several threads, and matplotlib's settings are those of the process.
+    with _drawing:
+        if figure not in _kept:
+            _kept[figure] = _draw(figure)
+        return _kept[figure]
 
 
 def _draw(figure: Figure) -> _Drawing:

@@ -2,14 +2,17 @@
 
 import re
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from itertools import combinations, pairwise
+from time import sleep
 
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 
 from deniable.foundation.errors import InvalidInput
+from reports.plots import theme
 from reports.plots.graph_plot import Change, draw_graph, draw_graph_changes
 from reports.plots.layered_layout import Layout, lay_out
 from reports.plots.theme import drawn_once, make_figure, page_svg, svg_file
@@ -132,6 +135,23 @@ def test_names_within_a_page_are_those_of_one_picture() -> None:
     assert named[0]
     assert [used[0] <= named[0], used[1] <= named[1]] == [True, True]
     assert not named[0] & named[1]
+
+
+def test_pictures_are_drawn_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matplotlib's settings are those of the process: they must not change while a picture is drawn."""
+    found, draw = [], theme._draw
+
+    def drawn(figure: Figure) -> theme._Drawing:
+        found.append("begun")
+        sleep(0.01)
+        found.append("ended")
+        return draw(figure)
+
+    monkeypatch.setattr(theme, "_draw", drawn)
+    with ThreadPoolExecutor(4) as pool:
+        pages = list(pool.map(lambda title: page_svg(make_figure(1, 1, arranged=False), title=title), "abcd"))
+    assert found == ["begun", "ended"] * 4
+    assert len(set(pages)) == 4
 
 
 def test_pictures_are_kept_until_others_are_drawn() -> None:
