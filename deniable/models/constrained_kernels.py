@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from deniable.kernels import inner_kernel, kernel
 from deniable.models.implementations import implements
-from deniable.models.loglinear.stratified_sampling import TOGETHER, find_places, join_halves, spread
-from deniable.models.loglinear.vectors import SCRAMBLED
+from deniable.models.loglinear.stratified_sampling import TOGETHER, spread_words
 from deniable.models.sequential_kernels import ColumnBlock, draw_column, draw_next, factor_of, shares_of
 
 _UNIT = 1 << 32
@@ -228,8 +227,7 @@ def _draw_column(net, position, block, words, live, scored):
 def _scramble(strata, position, bucket_start, bucket, columns, words, drawn):
     """Fill in the words of a position of all records, spread within strata, as in the unconstrained network."""
     together = max(min(len(words), TOGETHER), 1)
-    first, place, rank = np.zeros(together, np.int32), np.zeros(together, np.uint16), np.zeros(together, np.uint16)
-    upper = np.zeros(together + SCRAMBLED, np.uint16)
+    first = np.zeros(together, np.int32)
     for begun in range(0, len(words), together):
         some = min(len(words) - begun, together)
         first[:some] = 0
@@ -240,10 +238,7 @@ def _scramble(strata, position, bucket_start, bucket, columns, words, drawn):
                 block = np.uint64(begun + r) >> _BLOCK_BITS
                 value = columns[block, parent, np.uint64(begun + r) & _BLOCK_MASK]
                 first[r] += stride * bucket[start + value]
-        own = words[begun : begun + some]
-        find_places(first[:some], strata.room[position], own, place[:some])
-        spread(place[:some], own, rank[:some], upper)
-        join_halves(upper, rank[:some], own, drawn[begun : begun + some])
+        spread_words(first[:some], strata.room[position], words[begun : begun + some], drawn[begun : begun + some])
 
 
 @kernel

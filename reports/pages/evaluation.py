@@ -4,6 +4,7 @@ The pictures are drawn by `reports.plots.plots`.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from matplotlib.figure import Figure
 
@@ -25,13 +26,13 @@ _ATTACKS = {
     "unique_found": ("Unique people", "unique people matched by a unique record"),
 }
 """Title of each attack, with what it counts."""
-_WORDS = {
-    "distances": "Box plots of distances to the holdout.",
-    "learning": "Accuracy and agreement of classifiers, and the distinguishing game.",
-    "attacks": "Records and people found by an intruder, among people used and people not used.",
-    "inference": "How often an intruder guesses a sensitive attribute of people used and of people not used.",
+IN_WORDS: Final = {
+    "distances": "Box plots of distances to the holdout",
+    "learning": "Accuracy and agreement of classifiers, and the distinguishing game",
+    "attacks": "Copies of records, and people found by an intruder",
+    "inference": "How often an intruder guesses a sensitive attribute of people used and of people not used",
 }
-"""What each picture shows, for readers who cannot see it."""
+"""What each picture shows, for readers who cannot see it; a page adds figures."""
 
 
 def record_evaluation(
@@ -48,7 +49,7 @@ def record_evaluation(
     step.figures(evaluation.figures, Audience.INTERNAL)
     step.document(evaluation.model_dump(mode="json"), f"{name}.json", Audience.INTERNAL)
     for title, picture in pictures.items():
-        text = picture if isinstance(picture, str) else svg_file(picture, title=_WORDS[title])
+        text = picture if isinstance(picture, str) else svg_file(picture, title=f"{IN_WORDS[title]}.")
         step.drawing(text, f"{title}.svg", Audience.INTERNAL)
 
 

@@ -13,7 +13,7 @@ from reports.figures.decimal_places import digits_of
 from reports.figures.marginals import DescribedTable, Panel
 from reports.figures.numbers import count, rounded
 from reports.figures.spending import Spending
-from reports.pages.evaluation import comparison_pictures, marginals_of, risk_pictures
+from reports.pages.evaluation import IN_WORDS, comparison_pictures, marginals_of, risk_pictures
 from reports.pages.headline_figures import CLASSIFIERS, COMPARED, headline_figures, reach_of
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
 from reports.pages.report_links import Link
@@ -192,24 +192,24 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
         "budget": BUDGET_IN_WORDS,
         "flow": f"From {content.flow.stages[0].people:,} people in the source to {content.flow.released:,} records.",
         "graph": f"The dependences between {len(domain)} attributes; the target is {domain.target}.",
-        "distances": "Box plots of distances to the holdout"
+        "distances": IN_WORDS["distances"]
         + _if_measured(
             utility,
             "; the mean over pairs of attributes is {tvd_2way:.3f} for the release and {tvd_2way_training:.3f} for "
             "real training records",
         ),
-        "learning": "Accuracy and agreement of classifiers, and the distinguishing game"
+        "learning": IN_WORDS["learning"]
         + _if_measured(
             utility, "; released records are distinguished from real ones with accuracy {distinguished:.3f}"
         ),
         "commutes": "The largest flows from home to work, released and real, and the mean commute of each destination.",
-        "attacks": "Copies"
+        "attacks": IN_WORDS["attacks"]
         + _if_measured(
             risk,
             ": {exact_match_training:.2%} of the released records equal a training record, {exact_match_holdout:.2%} a "
             "holdout record",
         ),
-        "inference": "How often an intruder guesses a sensitive attribute of people used and of people not used.",
+        "inference": f"{IN_WORDS['inference']}.",
     }
     spent = content.spending
     commutes = draw_commutes(content.utility.series)

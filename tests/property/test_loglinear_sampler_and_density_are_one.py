@@ -18,6 +18,7 @@ from deniable.models.loglinear import kernels
 from deniable.models.loglinear import net as net_module
 from deniable.models.loglinear.factors import LogTable
 from deniable.models.loglinear.net import LoglinearNet
+from deniable.models.loglinear.stratified_sampling import no_strata
 from deniable.models.sequential_kernels import draw_next, factor_of
 from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize, synthesize_by_scan
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
@@ -174,6 +175,23 @@ def test_the_fast_kernel_draws_exactly_at_the_ends_of_shares(number: int, monkey
                 start += found[value]
     records = net.in_order(net.sample(np.asarray(words, np.uint32).ravel()))
     assert [(position, record[position]) for record, (position, _) in zip(records, wanted, strict=True)] == wanted
+
+
+@pytest.mark.parametrize("spread", ["independent", "evenly"])
+def test_records_are_the_same_wherever_integers_decide(spread: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Always, where floats are doubtful, where they are not far from it, and for all records that floats draw first."""
+    monkeypatch.setattr(factors_module, "_MERGED_CELLS", 0)
+    monkeypatch.setattr(net_module, "_READY_CELLS", 0)
+    net, rows = random_net(f"doubts {spread}", 7, largest=30, spread=8_000), 3_000
+    own = stream(f"doubts {spread}").take(7 * rows)
+    strata = net.strata if spread == "evenly" else no_strata()
+    found = []
+    for slack in (0.0, net.arrays.slack, 1 / 64, 1.0):
+        arrays = net.arrays._replace(slack=np.broadcast_to(np.float32(slack), 7).copy())
+        found.append(np.empty((rows, 7), np.uint16))
+        kernels.sample(arrays, strata, own, net.order, found[-1])
+    assert all(np.array_equal(found[0], other) for other in found[1:])
+    assert len(np.unique(found[0], axis=0)) > rows / 2
 
 
 def test_what_floats_cannot_hold_is_drawn_in_integers_only() -> None:

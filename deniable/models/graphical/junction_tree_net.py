@@ -32,11 +32,8 @@ from deniable.models.loglinear.stratified_sampling import (
     PLACES,
     TOGETHER,
     Strata,
-    find_places,
-    join_halves,
-    spread,
+    spread_words,
 )
-from deniable.models.loglinear.vectors import SCRAMBLED
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 FORMAT = "deniable/junction-tree/1"
@@ -251,8 +248,6 @@ def _sample_evenly(net, strata, words, records):
         some = min(TOGETHER, rows - begin)
         first = np.empty(some, np.int32)
         own, moved = np.empty(some, np.uint32), np.empty(some, np.uint32)
-        coarse, rank = np.empty(some, np.uint16), np.empty(some, np.uint16)
-        upper = np.zeros(some + SCRAMBLED, np.uint16)
         for position in range(m):
             for r in range(some):
                 place = 0
@@ -260,9 +255,7 @@ def _sample_evenly(net, strata, words, records):
                     place += strata.stride[p] * records[begin + r, strata.parent[p]]
                 first[r] = place
                 own[r] = words[(begin + r) * m + position]
-            find_places(first, strata.room[position], own, coarse)
-            spread(coarse, own, rank, upper)
-            join_halves(upper, rank, own, moved)
+            spread_words(first, strata.room[position], own, moved)
             for r in range(some):
                 record = records[begin + r]
                 record[position] = draw_value(net, position, table_row(net, position, record), moved[r])

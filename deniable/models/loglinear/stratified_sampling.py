@@ -149,3 +149,21 @@ def spread(place, words, rank, upper):
         begun = (k & -k) - 1
         flips = (flips & ~begun) | (np.int64(upper[k]) & begun)
         scramble(upper, k, flips)
+
+
+@inner_kernel
+def spread_words(first, room, words, moved):
+    """Scramble the upper halves of the words of some records along their row, all in one call.
+
+    Args:
+        first: start of each record's stratum, in coarse places.
+        room: coarse places of a stratum.
+        words: a word for each record, at most `TOGETHER`.
+        moved: filled with the words to be used.
+    """
+    some = len(words)
+    place, rank = np.empty(some, np.uint16), np.empty(some, np.uint16)
+    upper = np.zeros(some + SCRAMBLED, np.uint16)
+    find_places(first, room, words, place)
+    spread(place, words, rank, upper)
+    join_halves(upper, rank, words, moved)

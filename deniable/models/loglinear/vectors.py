@@ -217,22 +217,18 @@ def store(typing_context, numbers, place, vector):  # noqa: ARG001
     return types.void(numbers, types.int64, vector), generate
 
 
-@_generated
-def plus(typing_context, own, other):  # noqa: ARG001
-    """The sums of two vectors."""
-    return _EIGHT(own, other), lambda _, builder, __, arguments: builder.add(*arguments)
+def _number_by_number(vectors, operation):
+    @_generated
+    def combined(typing_context, own, other):  # noqa: ARG001
+        return vectors(own, other), lambda _, builder, __, arguments: operation(builder, *arguments)
+
+    return combined
 
 
-@_generated
-def minus(typing_context, own, other):  # noqa: ARG001
-    """The differences of two vectors."""
-    return _EIGHT(own, other), lambda _, builder, __, arguments: builder.sub(*arguments)
-
-
-@_generated
-def larger(typing_context, own, other):  # noqa: ARG001
-    """The larger of each two numbers."""
-    return _EIGHT(own, other), lambda _, builder, __, arguments: _larger(builder, *arguments)
+plus, minus, larger = (_number_by_number(_EIGHT, each) for each in (ir.IRBuilder.add, ir.IRBuilder.sub, _larger))
+"""The sums, the differences, and the larger, of each two numbers of two vectors."""
+product, difference = (_number_by_number(_EIGHT_FLOATS, each) for each in (ir.IRBuilder.fmul, ir.IRBuilder.fsub))
+"""The products and the differences of each two floating-point numbers of two vectors."""
 
 
 @_generated
@@ -339,18 +335,6 @@ def tickets(typing_context, words, totals):  # noqa: ARG001
         return builder.fmul(builder.uitofp(words, _FLOATS), part)
 
     return _EIGHT_FLOATS(words, totals), generate
-
-
-@_generated
-def product(typing_context, own, other):  # noqa: ARG001
-    """The products of two vectors of floating-point numbers."""
-    return _EIGHT_FLOATS(own, other), lambda _, builder, __, arguments: builder.fmul(*arguments)
-
-
-@_generated
-def difference(typing_context, own, other):  # noqa: ARG001
-    """The differences of two vectors of floating-point numbers."""
-    return _EIGHT_FLOATS(own, other), lambda _, builder, __, arguments: builder.fsub(*arguments)
 
 
 @_generated
