@@ -8,22 +8,12 @@ The wrappers by which Python or C would call a kernel take as long to compile as
 # numba's and llvmlite's functions have no types
 # mypy: disallow-untyped-calls=False
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numba
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba.np import linalg
-
-
-def _without_blas() -> NoReturn:
-    """Tell numba that there is no BLAS."""
-    raise ImportError("kernels use no BLAS, whose sums depend on the processor.")
-
-
-# Otherwise numba imports SciPy's linear algebra when the first kernel is called, which takes as long as many kernels.
-linalg.ensure_blas = _without_blas
 
 _ALL: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}
 

@@ -1,8 +1,10 @@
 """AIM's engines fit the released tables, and their bound on work is kept; mbi's is tested where it is installed."""
 
+import sys
 from fractions import Fraction
 from functools import partial
 from math import inf
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -107,6 +109,41 @@ def test_the_library_fits_what_was_released_as_the_own_engine_does() -> None:
 
 
 @pytest.mark.nightly
+def test_the_library_is_fitted_and_others_find_jax_as_it_was() -> None:
+    import jax  # noqa: PLC0415 - only `make pgm` installs it
+
+    names = ("jax_enable_x64", "jax_enable_compilation_cache")
+    before = {name: getattr(jax.config, name) for name in names}
+    fitted(MbiEngine(SIZES, Work()))
+    assert {name: getattr(jax.config, name) for name in names} == before
+    assert jax.numpy.ones(1).dtype == np.float32
+
+
+class _Settings:
+    """JAX's, as they are by default."""
+
+    jax_enable_x64 = False
+    jax_enable_compilation_cache = True
+
+    def update(self, name: str, value: object) -> None:
+        setattr(self, name, value)
+
+    def asked_to_fit(self) -> None:
+        """Fail, as a fit may, once it is set for the library."""
+        assert (self.jax_enable_x64, self.jax_enable_compilation_cache) == (True, False)
+        raise ZeroDivisionError
+
+
+def test_jax_is_set_for_the_library_and_put_back_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = _Settings()
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(config=settings))
+    monkeypatch.setitem(sys.modules, "mbi", SimpleNamespace())
+    with pytest.raises(ZeroDivisionError), mbi_engine._library():
+        settings.asked_to_fit()
+    assert (settings.jax_enable_x64, settings.jax_enable_compilation_cache) == (False, True)
+
+
+@pytest.mark.nightly
 def test_a_step_with_the_library_makes_a_model_again() -> None:
     from deniable.foundation.keys import ReleaseKey  # noqa: PLC0415
     from tests.unit.test_aim_verification import Rows, asked, faults, planned  # noqa: PLC0415
@@ -116,4 +153,4 @@ def test_a_step_with_the_library_makes_a_model_again() -> None:
     made = [planned(**changes).run(Rows(), {}, open_stream) for _ in range(2)]
     assert made[0].products == made[1].products
     assert made[0].figures["rounds"] > 3
-    assert faults(made[0].products["measured"], asked(**changes)) == []
+    assert faults(made[0].products["measured"], asked(**changes), planned(**changes)) == []

@@ -83,8 +83,8 @@ def record_of(step: PlannedStep, learner: Document) -> Document:
     }
 
 
-def faults(document: Document, learner: Document | None = None) -> list[str]:
-    record = record_of(planned(), learner or asked())
+def faults(document: Document, learner: Document | None = None, step: PlannedStep | None = None) -> list[str]:
+    record = record_of(step or planned(), learner or asked())
     return [
         fault for check in check_measured(record, describe_domain(DOMAIN, {}, {}), document) for fault in check.faults
     ]

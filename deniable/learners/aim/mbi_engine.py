@@ -3,12 +3,15 @@
 It receives only released tables, so that a fault in it can cost accuracy but not privacy. Models and counts are
 returned as NumPy arrays, and everything else is the same as with our own engine. Its last digits depend on the
 processor: a replay on another machine may find another model. Floats have 64 bits, because with 32 the fit stalls
-above 100,000 records; compiled code is not stored on disk.
+above 100,000 records; compiled code is not stored on disk. JAX has both settings for the whole process, so they are
+put back after each fit, and fits take turns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -33,6 +36,8 @@ _BLOCK = 50
 """Number of iterations per block in the library."""
 _COMPILING = 5.0
 """Seconds of a common processor to compile for a new set of tables."""
+_SETTINGS = {"jax_enable_x64": True, "jax_enable_compilation_cache": False}
+_turn = Lock()
 
 
 def require_mbi() -> None:
@@ -84,18 +89,18 @@ class MbiEngine:
         allowed = self._allowed(tree, iterations)
         if start is not None and not allowed:
             return start
-        mbi = _library()
-        domain = mbi.Domain([str(i) for i in range(len(self.sizes))], self.sizes)
-        measured = [
-            mbi.LinearMeasurement(own.counts.ravel(), tuple(map(str, own.attributes)), float(own.deviation))
-            for own in tables
-        ]
         total = fixed_total(tables)
-        if measured:
-            self._last = mbi.estimation.MirrorDescent().estimate(
-                domain, measured, total, iters=allowed or _BLOCK, warm_start=self._last
-            )
-        return GraphicalModel(tree, tuple(self._table(tree, clique, total) for clique in tree.cliques), total)
+        with _library() as mbi:
+            domain = mbi.Domain([str(i) for i in range(len(self.sizes))], self.sizes)
+            measured = [
+                mbi.LinearMeasurement(own.counts.ravel(), tuple(map(str, own.attributes)), float(own.deviation))
+                for own in tables
+            ]
+            if measured:
+                self._last = mbi.estimation.MirrorDescent().estimate(
+                    domain, measured, total, iters=allowed or _BLOCK, warm_start=self._last
+                )
+            return GraphicalModel(tree, tuple(self._table(tree, clique, total) for clique in tree.cliques), total)
 
     def _allowed(self, tree: JunctionTree, iterations: int) -> int:
         """Number of iterations within the bound on work, in whole blocks; all of them are charged."""
@@ -125,14 +130,21 @@ class MbiEngine:
         return np.ascontiguousarray(np.broadcast_to(wide, shape) * (counts.size / np.prod(shape)))
 
 
-def _library() -> Any:
-    """Import the library, set to 64-bit floats."""
+@contextmanager
+def _library() -> Iterator[Any]:
+    """Import the library and set JAX as it needs it; afterwards others find JAX as it was."""
     import jax  # noqa: PLC0415 - installed with an optional extra
 
-    # Set before the import, because the library warns otherwise.
     settings: Any = jax.config
-    settings.update("jax_enable_x64", True)  # noqa: FBT003
-    settings.update("jax_enable_compilation_cache", False)  # noqa: FBT003
-    import mbi  # noqa: PLC0415
+    with _turn:
+        before = {name: getattr(settings, name) for name in _SETTINGS}
+        try:
+            for name, value in _SETTINGS.items():
+                settings.update(name, value)
+            # Imported after they are set, because the library warns otherwise.
+            import mbi  # noqa: PLC0415
 
-    return mbi
+            yield mbi
+        finally:
+            for name, value in before.items():
+                settings.update(name, value)
