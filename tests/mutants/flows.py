@@ -158,5 +158,32 @@ MUTANTS = (
             "shared sets are taken for sets of their own",
             _SETS + "test_the_posterior_of_shared_sets_is_that_of_one_set_of_all_records",
         ),
+        (
+            "    within = (share * (1 - share) - between) / (total + 1)",
+            "    within = share * (1 - share) / (total + 1)",
+            "the spread of a share given the counts forgets that the counts are uncertain",
+            _SETS + "test_the_posterior_of_several_categories_is_that_of_an_enumeration",
+        ),
+    ),
+    *faults(
+        "deniable/learners/multinomial_sets/given_sum.py",
+        (
+            "        own = transforms[factor] ** (several[factor] - 1)",
+            "        own = transforms[factor] ** several[factor]",
+            "a cell is counted twice beside others with the same records",
+            _SETS + "test_the_posterior_of_several_categories_is_that_of_an_enumeration",
+        ),
+        (
+            "_NEGLIGIBLE = 60.0",
+            "_NEGLIGIBLE = 6.0",
+            "probabilities, sums and frequencies that matter are left out",
+            _SETS + "test_a_chain_that_has_not_converged_is_off_by_more_than_a_deviation_and_the_sums_are_not",
+        ),
+        (
+            "    low = _in_order([block.low for block in blocks], blocks)",
+            "    low = np.zeros(len(several), np.int64)",
+            "windows of counts that do not begin at 0 are taken to begin there",
+            _SETS + "test_two_categories_are_a_case_of_several",
+        ),
     ),
 )

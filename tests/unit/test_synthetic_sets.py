@@ -1,8 +1,10 @@
 """Synthetic sets: combining rules, exact moments and the posterior, against vectors and against independent sums."""
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
-from math import expm1, inf, prod
+from itertools import product
+from math import expm1, factorial, inf, lgamma, prod
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from deniable.__main__ import HOLDS, UNREADABLE, main
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
-from deniable.learners.multinomial_sets import posterior as module
+from deniable.learners.multinomial_sets import given_sum
 from deniable.learners.multinomial_sets.combining import (
     RULES,
     combine,
@@ -44,7 +46,6 @@ def test_the_posterior_is_that_of_the_vectors() -> None:
     assert (three.mean_count, three.mean) == pytest.approx((8.18445476575637, 0.7653712304796976), abs=1e-9)
     many = multinomial_posterior([(6, 4, 2)], people=12, alpha=12 / expm1(2))
     assert many.mean.tolist() == pytest.approx([0.4497881286155253, 0.32981466444088137, 0.220397206943863], abs=1e-10)
-    assert many.sweeps == 0
 
 
 def test_the_distribution_is_the_mixture_of_betas() -> None:
@@ -67,6 +68,10 @@ def test_two_categories_are_a_case_of_several() -> None:
     assert shared.deviation > 1.05 * two.deviation  # the same alpha: one urn of 20 draws says less than two of 10
     pooled = multinomial_posterior([(7, 3), (3, 7)], people=12, alpha=0.7, shared=True)
     assert pooled.mean[0] == pytest.approx(shared.mean, abs=1e-12)
+    large = multinomial_posterior([(4_000, 1_000)], people=5_000, alpha=0.5)
+    right = binary_posterior([4_000], size=5_000, people=5_000, alpha=0.5)
+    assert large.mean_counts[0] == pytest.approx(right.mean_count, abs=1e-6), "far from 0"
+    assert large.deviation[0] == pytest.approx(right.deviation, rel=1e-8)
 
 
 def test_the_posterior_of_shared_sets_is_that_of_one_set_of_all_records() -> None:
@@ -85,17 +90,146 @@ def test_a_tiny_alpha_is_not_lost() -> None:
     assert found.weights == pytest.approx([float(each / sum(exact)) for each in exact], rel=1e-9, abs=1e-150)
 
 
-def test_transfers_of_persons_have_the_law_of_the_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
-    sets = [(6, 4, 2), (3, 5, 4)]
-    exact = multinomial_posterior(sets, people=12, alpha=0.9)
-    monkeypatch.setattr(module, "MOST_COMPOSITIONS", 1)
-    sampled = multinomial_posterior(sets, people=12, alpha=0.9, sweeps=6000, key=KEY)
-    assert sampled.sweeps == 6000
-    assert sampled.mean == pytest.approx(exact.mean, abs=0.01)
-    assert sampled.deviation == pytest.approx(exact.deviation, rel=0.05)
-    assert sampled.mean_counts == pytest.approx(exact.mean_counts, abs=0.15)
-    other = multinomial_posterior(sets, people=12, alpha=2.5, sweeps=2000, key=KEY)
-    assert abs(other.mean - exact.mean).max() > 0.01 or abs(other.deviation / exact.deviation - 1).max() > 0.05
+def enumerated(
+    sets: Sequence[Sequence[int]], people: int, alpha: Fraction, prior: Sequence[int]
+) -> tuple[list[Fraction], list[Fraction], list[Fraction], list[Fraction]]:
+    """Means and variances of shares and of counts, as fractions, summed over all tables of so many people."""
+
+    def rising(base: Fraction, times: int) -> Fraction:
+        return prod((base + step for step in range(times)), start=Fraction(1))
+
+    tables = [x for x in product(range(people + 1), repeat=len(prior)) if sum(x) == people]
+    weights = [
+        prod(
+            rising(Fraction(a), j) / factorial(j) * prod(rising(j + alpha, counts[k]) for counts in sets)
+            for k, (a, j) in enumerate(zip(prior, x, strict=True))
+        )
+        for x in tables
+    ]
+    whole, size = sum(weights), people + sum(prior)
+    found: list[tuple[Fraction, ...]] = []
+    for k, a in enumerate(prior):
+        mean, square, share, shares = (
+            sum((weight * value(x[k]) for weight, x in zip(weights, tables, strict=True)), start=Fraction(0)) / whole
+            for value in (
+                Fraction,
+                lambda j: Fraction(j * j),
+                lambda j, a=a: Fraction(a + j, size),
+                lambda j, a=a: Fraction((a + j) * (a + j + 1), size * (size + 1)),
+            )
+        )
+        found.append((share, shares - share**2, mean, square - mean**2))
+    one, two, three, four = map(list, zip(*found, strict=True))
+    return one, two, three, four
+
+
+SMALL_POSTERIORS = {
+    "one set": ([(6, 4, 2)], 12, Fraction(9, 10), (1, 1, 1)),
+    "two sets, one of whose cells is empty": ([(6, 0, 2, 1), (3, 0, 4, 1)], 9, Fraction(1, 2), (1, 1, 1, 1)),
+    "a prior that is not flat": ([(0, 5, 1)], 8, Fraction(7), (3, 1, 2)),
+    "more people than records": ([(1, 0)], 40, Fraction(1, 3), (1, 1)),
+    "fewer people than cells that were drawn": ([(3, 1, 2, 5), (1, 1, 1, 4)], 2, Fraction(1, 10**50), (1, 1, 1, 1)),
+    "cells that are hardly empty": ([(2, 1, 1)], 6, Fraction(1, 10**50), (1, 1, 1)),
+    "one person": ([(5, 9, 2)], 1, Fraction(2), (1, 1, 1)),
+    "no records": ([(0, 0, 0)], 7, Fraction(1), (1, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("case", SMALL_POSTERIORS)
+def test_the_posterior_of_several_categories_is_that_of_an_enumeration(case: str) -> None:
+    sets, people, alpha, prior = SMALL_POSTERIORS[case]
+    found = multinomial_posterior(sets, people=people, alpha=float(alpha), prior=prior)
+    right = enumerated(sets, people, alpha, prior)
+    assert found.mean == pytest.approx([float(each) for each in right[0]], abs=1e-11)
+    assert found.deviation == pytest.approx([float(each) ** 0.5 for each in right[1]], abs=1e-11)
+    assert found.mean_counts == pytest.approx([float(each) for each in right[2]], abs=1e-11)
+    assert found.count_deviation**2 == pytest.approx([float(each) for each in right[3]], abs=1e-11)
+    wrong = multinomial_posterior(sets, people=people, alpha=float(alpha) * 1.1, prior=prior)
+    is_moved = abs(wrong.mean_counts - found.mean_counts).max() > 1e-3 * found.count_deviation.max()
+    assert is_moved or case == "no records" or alpha < 1e-9
+
+
+def convolved(counts: Sequence[int], people: int, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Means and deviations of counts given one set, by convolving one cell after the other; no tilt, no transform."""
+    numbers = np.arange(people + 1)
+    logs = np.array(
+        [[lgamma(j + alpha + own) - lgamma(j + alpha) - lgamma(alpha + own) for j in numbers] for own in counts]
+    )
+    factors = np.exp(logs)
+
+    def sums(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        found = np.convolve(one, other)[: people + 1]
+        return np.asarray(found / found.max())
+
+    before = [np.where(numbers == 0, 1.0, 0.0)]
+    for own in factors:
+        before.append(sums(before[-1], own))
+    after, found = before[0], []
+    for own, first in zip(factors[::-1], before[-2::-1], strict=True):
+        law = own * sums(first, after)[::-1]
+        law = law / law.sum()
+        mean = float(law @ numbers)
+        found.append((mean, float(law @ (numbers - mean) ** 2) ** 0.5))
+        after = sums(after, own)
+    means, deviations = zip(*found[::-1], strict=True)
+    return np.array(means), np.array(deviations)
+
+
+def transferred(counts: Sequence[int], people: int, alpha: float, sweeps: int) -> np.ndarray:
+    """Mean counts by moving one person at a time, from equal counts on: a chain that may not have converged."""
+    cells, draw = len(counts), np.random.default_rng(3)
+    x = np.full(cells, people // cells)
+    total = np.zeros(cells)
+    for sweep in range(sweeps + sweeps // 10):
+        sources, targets, chances = (
+            draw.integers(0, cells, people),
+            draw.integers(0, cells, people),
+            draw.random(people),
+        )
+        for source, target, chance in zip(sources.tolist(), targets.tolist(), chances.tolist(), strict=True):
+            if source == target or not x[source]:
+                continue
+            loses = (x[source] - 1 + alpha) / (x[source] - 1 + alpha + counts[source])
+            if chance < loses * (x[target] + alpha + counts[target]) / (x[target] + alpha):
+                x[source] -= 1
+                x[target] += 1
+        total += x if sweep >= sweeps // 10 else 0
+    return np.asarray(total / sweeps)
+
+
+def test_a_chain_that_has_not_converged_is_off_by_more_than_a_deviation_and_the_sums_are_not() -> None:
+    counts = (90, *(1 if cell % 3 == 0 else 0 for cell in range(1, 100)))
+    found = multinomial_posterior([counts], people=100, alpha=0.2)
+    means, deviations = convolved(counts, 100, 0.2)
+    assert found.mean_counts == pytest.approx(means, abs=1e-9)
+    assert found.count_deviation == pytest.approx(deviations, abs=1e-9)
+    chain = transferred(counts, 100, 0.2, 100)
+    assert abs(chain - means).max() > 1.5 * deviations[np.argmax(abs(chain - means))]
+
+
+@pytest.mark.slow
+def test_the_posterior_of_a_thousand_cells_is_there_and_is_always_the_same() -> None:
+    draw = np.random.default_rng(2)
+    sets = draw.multinomial(5_000, draw.dirichlet(np.full(1_008, 0.3)), 2)
+    found = multinomial_posterior(sets.tolist(), people=20_000, alpha=400.0)
+    again = multinomial_posterior(sets[::-1].tolist(), people=20_000, alpha=400.0)
+    assert found.mean_counts.sum() == pytest.approx(20_000, abs=1e-6)
+    assert found.mean.sum() == pytest.approx(1, abs=1e-12)
+    assert (found.mean == again.mean).all(), "the order of the sets says nothing"
+    assert (found.deviation > 0).all()
+    shared = multinomial_posterior(sets.tolist(), people=20_000, alpha=400.0, shared=True)
+    order = np.argsort(sets.sum(axis=0), kind="stable")
+    assert (np.diff(shared.mean[order]) >= 0).all(), "cells with more records have larger shares"
+
+
+@pytest.mark.parametrize("limit", ["MOST_PROBABILITIES", "MOST_VALUES"])
+def test_what_would_not_fit_the_memory_is_refused_with_what_can_be_asked(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert multinomial_posterior([(5, 3, 2)], people=9_000, alpha=100.0).mean[0] > 1 / 3
+    monkeypatch.setattr(given_sum, limit, 2_000)
+    with pytest.raises(InvalidInput, match="9,000 people in 3 cells would take too much memory; ask for the shares"):
+        multinomial_posterior([(5, 3, 2)], people=9_000, alpha=100.0)
 
 
 @pytest.mark.parametrize(("share", "epsilon"), [(0.25, 1.0), (0.25, 3.0), (0.5, 2.0)])

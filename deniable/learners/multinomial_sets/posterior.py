@@ -2,35 +2,41 @@
 
 It models the synthesis: the counts x of n people are multinomial with shares p that have a Dirichlet prior, and each
 set is Dirichlet-multinomial with parameters x_j + alpha. All of this is public, so everything here is computed from a
-release alone, and costs nothing more. With two categories no simulation is needed: the posterior of x is a list of n +
-1 probabilities, and that of p a mixture of Beta distributions. With more, compositions are enumerated if there are
-few, and otherwise x moves by unit transfers (a Gibbs sampler).
+release alone, and costs nothing more. Nothing is simulated, so the same sets always have the same posterior.
+
+With two categories the posterior of x is a list of n + 1 probabilities, and that of p a mixture of Beta distributions.
+With K categories, with y_mk records of category k in set m, and an integer Dirichlet prior a,
+
+    P(x | sets) ~ prod_k f_k(x_k),
+    f_k(j) = Gamma(j + a_k) / Gamma(j + 1) prod_m Gamma(j + alpha + y_mk) / Gamma(j + alpha),
+
+for the x that sum to n: the multinomial law with its shares summed out is prod_k Gamma(x_k + a_k) / Gamma(x_k + 1), and
+a set has probability prod_k Gamma(x_k + alpha + y_mk) / Gamma(x_k + alpha), both up to factors of n alone. f_k(j + 1) /
+f_k(j) = (1 + (a_k - 1) / (j + 1)) prod_m (1 + y_mk / (j + alpha)) does not increase with j, so the x_k are independent
+log-concave numbers given their sum, whose means and variances are exact (given_sum). Given x, p_k is Beta(a_k + x_k,
+..) with the mean (a_k + x_k) / (n + A), where A is the sum of the a_k.
 
 Needs NumPy alone. Combining rules do not belong here (combining).
 
-Source: Charest 2010, section 4, with the sum over x in place of its Markov chain.
+Source: Charest 2010, section 4, with sums over x in place of its Markov chain.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb, exp, lgamma, log
+from math import lgamma, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.learners.multinomial_sets.given_sum import Floats, Integers, moments_given_sum
 
-Floats = NDArray[np.float64]
 Sets = Sequence[Sequence[int]]
 
-MOST_COMPOSITIONS = 1_000_000
-"""Largest number of possible counts for which the posterior is enumerated."""
 MOST_CATEGORIES = 10_000
 MOST_PEOPLE = 10_000_000
 _STEPS_OF_BISECTION = 60
-_WORDS_A_FLOAT = 2
 
 
 @dataclass(frozen=True)
@@ -155,13 +161,13 @@ class MultinomialPosterior:
         mean: expected share of each category in the population, shape (K,).
         deviation: standard deviation of each share, shape (K,).
         mean_counts: expected confidential count of each category, shape (K,).
-        sweeps: 0 if the posterior was enumerated; otherwise the number of sweeps of the Gibbs sampler.
+        count_deviation: standard deviation of each of these counts, shape (K,).
     """
 
     mean: Floats
     deviation: Floats
     mean_counts: Floats
-    sweeps: int
+    count_deviation: Floats
 
 
 def multinomial_posterior(
@@ -171,8 +177,6 @@ def multinomial_posterior(
     alpha: float,
     prior: Sequence[int] | None = None,
     shared: bool = False,
-    sweeps: int = 2000,
-    key: ReleaseKey | None = None,
 ) -> MultinomialPosterior:
     """The posterior of several categories.
 
@@ -182,100 +186,53 @@ def multinomial_posterior(
         alpha: prior weight of each category in the synthesis, above 0.
         prior: integer parameters of the analyst's Dirichlet prior on the shares; 1 each by default.
         shared: whether all sets were drawn from one urn.
-        sweeps: number of sweeps of the Gibbs sampler, with n transfers each, after a tenth as many for burn-in; used
-            only if there are more than MOST_COMPOSITIONS possible counts.
-        key: key of the sampler; a new one by default. It protects nothing: everything here is public.
 
     Raises:
-        InvalidInput: the numbers cannot be those of a release.
+        InvalidInput: the numbers cannot be those of a release, or are too many for the memory.
     """
     categories = len(sets[0]) if sets else 0
     if not 2 <= categories <= MOST_CATEGORIES:
         raise InvalidInput(f"there must be sets of 2 to {MOST_CATEGORIES:,} categories, got {categories}.")
-    own = tuple(prior or (1,) * categories)
-    _require(people, alpha, own)
+    own = np.array(prior or (1,) * categories, np.int64)
+    _require(people, alpha, own.tolist())
     if len(own) != categories or any(len(counts) != categories for counts in sets):
         raise InvalidInput(f"every set and the prior must have the same {categories} categories, got others.")
     if any(count < 0 for counts in sets for count in counts):
         raise InvalidInput("a count must be 0 or more, got a negative one.")
-    drawn = [tuple(map(sum, zip(*sets, strict=True)))] if shared else [tuple(counts) for counts in sets]
-    few = people + categories <= MOST_COMPOSITIONS and comb(people + categories - 1, categories - 1)
-    if few and few <= MOST_COMPOSITIONS:
-        return _enumerated(drawn, people, alpha, own)
-    stream = (key or ReleaseKey.generate()).stream(step="posterior", mechanism="gibbs", inputs="", parameters={})
-    return _sampled(drawn, people, alpha, own, sweeps, stream)
+    drawn = np.array(sets, np.int64).T
+    drawn = drawn.sum(axis=1, keepdims=True) if shared else np.sort(drawn, axis=1)
+    # Categories with the same counts, in whatever order of the sets, have the same factor.
+    factors, factor_of, several = np.unique(
+        np.column_stack([own, drawn]), axis=0, return_inverse=True, return_counts=True
+    )
+    expected = int(own.sum() + drawn.sum())
+    means, variances = moments_given_sum(_LogRatio(factors, alpha), several, people, expected)
+    counts, spread = means[factor_of.ravel()], variances[factor_of.ravel()]
+    total = people + int(own.sum())
+    share, between = (counts + own) / total, spread / total**2
+    # The variance of p is that of its mean given x, and the mean of p (1 - p) / (n + A + 1) given x.
+    within = (share * (1 - share) - between) / (total + 1)
+    return MultinomialPosterior(share, np.sqrt(between + within), counts, np.sqrt(spread))
 
 
-def _enumerated(drawn: Sets, people: int, alpha: float, prior: tuple[int, ...]) -> MultinomialPosterior:
-    scores = _scores(drawn, people, alpha, prior)
-    compositions = np.array(list(_compositions(people, len(prior))))
-    logs = sum((scores[k][compositions[:, k]] for k in range(len(prior))), start=np.zeros(len(compositions)))
-    weights = _normalised(logs)
-    total = people + sum(prior)
-    means = (compositions + np.array(prior)) / total
-    mean = (weights[:, None] * means).sum(axis=0)
-    second = (weights[:, None] * (means**2 + means * (1 - means) / (total + 1))).sum(axis=0)
-    expected = (weights[:, None] * compositions).sum(axis=0)
-    return MultinomialPosterior(mean, np.sqrt(second - mean**2), expected, 0)
+@dataclass(frozen=True)
+class _LogRatio:
+    """Ln f(j + 1) / f(j) of the factors of the posterior.
 
+    Attributes:
+        factors: a and the counts in all sets of each factor, shape (factors, 1 + sets).
+        alpha: prior weight of a category.
+    """
 
-def _sampled(
-    drawn: Sets, people: int, alpha: float, prior: tuple[int, ...], sweeps: int, stream: WordStream
-) -> MultinomialPosterior:
-    """Gibbs sampler that moves one person at a time between two categories; shares are averaged given counts."""
-    categories = len(prior)
-    scores = _scores(drawn, people, alpha, prior)
-    counts = [people // categories + (k < people % categories) for k in range(categories)]
-    total = people + sum(prior)
-    own = np.array(prior)
-    sums = np.zeros((3, categories))
-    burn_in = max(sweeps // 10, 1)
-    for sweep in range(burn_in + sweeps):
-        words = stream.take(people * 3).tolist()
-        for move in range(people):
-            given, taken, chance = words[3 * move : 3 * move + 3]
-            source, target = given * categories >> 32, taken * categories >> 32
-            if source == target or counts[source] == 0:
-                continue
-            gain = (
-                scores[source][counts[source] - 1]
-                - scores[source][counts[source]]
-                + scores[target][counts[target] + 1]
-                - scores[target][counts[target]]
-            )
-            if gain >= 0 or chance < exp(gain) * (1 << 32):
-                counts[source] -= 1
-                counts[target] += 1
-        if sweep >= burn_in:
-            found = np.array(counts)
-            means = (found + own) / total
-            sums += np.array([means, means**2 + means * (1 - means) / (total + 1), found])
-    mean, second, expected = sums / sweeps
-    return MultinomialPosterior(mean, np.sqrt(second - mean**2), expected, sweeps)
+    factors: Integers
+    alpha: float
 
-
-def _scores(drawn: Sets, people: int, alpha: float, prior: tuple[int, ...]) -> list[Floats]:
-    """For each category, the logarithm of its factor in the posterior of x, for each count 0..n, up to a constant."""
-    numbers = np.arange(people + 1)
-    base = _log_gammas(people, alpha)
-    factorials = _log_gammas(people, 1.0)
-    scores = []
-    for k, weight in enumerate(prior):
-        score = _log_gammas(people, float(weight)) - factorials
-        for counts in drawn:
-            score = score + _log_gammas(people, alpha, counts[k]) - base
-        scores.append(score[numbers])
-    return scores
-
-
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All compositions of a total into parts."""
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
+    def __call__(self, factors: Integers, numbers: Floats) -> Floats:
+        own = self.factors[factors].T.reshape(-1, len(factors), *(1,) * (numbers.ndim - 1))
+        found = np.log1p((own[0] - 1) / (numbers + 1))
+        for counts in own[1:]:
+            found += np.log1p(counts / (numbers + self.alpha))
+        return np.asarray(found)
 
 
 def _log_gammas(people: int, alpha: float, shift: int = 0) -> Floats:

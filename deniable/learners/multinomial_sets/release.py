@@ -18,9 +18,6 @@ from deniable.learners.multinomial_sets.posterior import binary_posterior, multi
 from deniable.privacy.rounding import rounded
 from deniable.privacy.urn_costs import UNIT
 
-_SWEEPS = 400
-_MOST_SHOWN = 1000
-
 
 @dataclass(frozen=True)
 class ReleasedSets:
@@ -106,10 +103,6 @@ def posterior_lines(sets: ReleasedSets, people: int | None = None, level: float 
         yield f"{names[0]}: {rounded(found.mean)}, from {rounded(low)} to {rounded(high)} with probability {level:g}"
         yield f"{names[1]}: {rounded(1 - found.mean)}, from {rounded(1 - high)} to {rounded(1 - low)}"
         return
-    many = multinomial_posterior(sets.counts, people=people, alpha=alpha, shared=plan.shared, sweeps=_SWEEPS)
-    if many.sweeps:
-        yield f"by {many.sweeps} sweeps of a Gibbs sampler: means have an error of simulation"
-    for cell, mean, deviation in zip(sets.cells, many.mean[:_MOST_SHOWN], many.deviation, strict=False):
-        yield f"{cell}: {rounded(float(mean))}, standard deviation {rounded(float(deviation))}"
-    if plan.cells > _MOST_SHOWN:
-        yield f"and {plan.cells - _MOST_SHOWN:,} more cells"
+    many = multinomial_posterior(sets.counts, people=people, alpha=alpha, shared=plan.shared)
+    for cell, mean, deviation in zip(sets.cells, many.mean.tolist(), many.deviation.tolist(), strict=True):
+        yield f"{cell}: {rounded(mean)}, standard deviation {rounded(deviation)}"
