@@ -74,8 +74,9 @@ def _values(
     }
     law = DiscreteLaplace(1 / plan.epsilon_per_column)
     noise = law.sample(open_stream(mechanism="values", parameters=parameters), len(occurring))
-    noisy = [(value, counts[value] + int(added)) for value, added in zip(occurring, noise, strict=True)]
-    return ValuesAnswer(question.column, tuple(each for each in noisy if each[1] >= plan.threshold))
+    noisy = np.array([counts[value] for value in occurring], np.int64) + noise
+    found = zip(occurring, noisy.tolist(), strict=True)
+    return ValuesAnswer(question.column, tuple(each for each in found if each[1] >= plan.threshold))
 
 
 def _range(

@@ -156,7 +156,7 @@ def noisy_error(
     }
     stream = open_stream(mechanism="certificate", parameters=parameters)
     drawn = DiscreteLaplace(law.amount) if law.law == "laplace" else DiscreteGaussian(law.amount)
-    return largest_error(tables, model) + int(drawn.sample(stream, 1)[0])
+    return int((largest_error(tables, model) + drawn.sample(stream, 1))[0])
 
 
 def _population(

@@ -293,3 +293,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
 }
 """Entries of mechanisms that are planned, drawn and charged otherwise than the smallest one."""
+
+ROWS: dict[str, dict[str, Any]] = {
+    **{f"learner {kind}": {**SAMPLERS["seedless"], **row.asked, **row.with_noise(0)} for kind, row in LEARNERS.items()},
+    **{f"learner {kind} with a certificate": row for kind, row in CERTIFIED.items()},
+    **{f"sampler {kind}": {**LEARNERS["marginals"].asked, **row} for kind, row in {**SAMPLERS, **VARIANTS}.items()},
+}
+"""All of them: what the spec of a small release says otherwise."""

@@ -15,6 +15,7 @@ PAGE = (ROOT / "docs" / "developer" / "adding-a-mechanism.md").read_text(encodin
 BLOCK = re.compile(r"^```\{code-block\} \w+\n:caption: ([^\n]+)\n\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LAW = "tests/mechanisms/test_bucketed.py"
 CONTRACT = "tests/mechanisms/test_every_mechanism_keeps_the_contract.py"
+AUDIT = "tests/mechanisms/test_every_mechanism_is_audited.py"
 REGISTRY, TABLE = "deniable/learners/registry.py", "tests/mechanisms/table.py"
 # Where a line of these files goes: before the end of what is called LEARNERS.
 ENDS = {REGISTRY: ")", TABLE: "}"}
@@ -70,7 +71,7 @@ def test_the_page_has_every_file_that_a_learner_needs() -> None:
 
 def test_the_learner_of_the_page_keeps_the_contract(copy: Path) -> None:
     plain = ("-p", "no:cacheprovider", "-p", "no:xdist", "-rs")
-    tried = run(copy, "pytest", *plain, CONTRACT, LAW, "-k", "bucketed or has_a_row")
+    tried = run(copy, "pytest", *plain, CONTRACT, AUDIT, LAW, "-k", "bucketed or has_a_row")
     assert tried.returncode == 0, tried.stdout[-3000:] + tried.stderr[-1000:]
     assert "skipped" not in tried.stdout
 
@@ -86,6 +87,19 @@ def test_noise_that_is_half_as_wide_is_found(copy: Path) -> None:
         path.write_text(text, encoding="utf-8")
     assert tried.returncode == 1, tried.stdout[-3000:]
     assert "1 failed" in tried.stdout
+
+
+def test_a_table_whose_noise_is_left_out_is_found_and_nothing_was_written_for_that(copy: Path) -> None:
+    path, right = copy / "deniable" / "learners" / "bucketed" / "steps.py", "counted += law.sample"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    path.write_text(text.replace(right, "counted += 0 * law.sample"), encoding="utf-8")
+    try:
+        tried = run(copy, "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", AUDIT, "-k", "bucketed")
+    finally:
+        path.write_text(text, encoding="utf-8")
+    assert tried.returncode == 1, tried.stdout[-3000:]
+    assert "noise: of" in tried.stdout
 
 
 def test_verification_of_it_needs_nothing_but_the_wheel(copy: Path) -> None:

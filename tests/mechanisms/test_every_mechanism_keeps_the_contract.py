@@ -38,7 +38,7 @@ from stores.tables.tables import read_codes
 from tasks.data.public_rows import PublicCounter
 from tests.conftest import ROOT
 from tests.golden.made import KEY, NOTED, cases_of_rows, compared, digests
-from tests.mechanisms.table import CERTIFIED, LEARNERS, SAMPLERS, VARIANTS
+from tests.mechanisms.table import LEARNERS, ROWS, SAMPLERS
 from tests.published import Published, faults, leaves, with_change
 from tests.whole_release import Drawn, drawn_release
 
@@ -46,11 +46,6 @@ AGAINST_THE_SPEC = "the events of every step are those that follow from spec and
 FALSE_ALARM = 1e-9
 DIGESTS: dict[str, dict[str, str]] = json.loads(NOTED.read_text())
 NOISY = {"discrete_laplace", "discrete_gaussian", "stability_histogram"}
-ROWS = {
-    **{f"learner {kind}": {**SAMPLERS["seedless"], **row.asked, **row.with_noise(0)} for kind, row in LEARNERS.items()},
-    **{f"learner {kind} with a certificate": row for kind, row in CERTIFIED.items()},
-    **{f"sampler {kind}": {**LEARNERS["marginals"].asked, **row} for kind, row in {**SAMPLERS, **VARIANTS}.items()},
-}
 
 
 @dataclass(frozen=True)

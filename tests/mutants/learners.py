@@ -84,7 +84,7 @@ MUTANTS = (
             _LEARNING + "test_too_few_rows_are_refused_by_their_noisy_number_alone",
         ),
         (
-            "counts.rows + int(DiscreteLaplace(1 / epsilon_rows).sample(stream, 1)[0])",
+            "int((counts.rows + DiscreteLaplace(1 / epsilon_rows).sample(stream, 1))[0])",
             "counts.rows",
             "the number of rows has no noise",
             _LEARNING + "test_the_number_of_rows_has_the_noise_that_is_charged",
@@ -278,7 +278,7 @@ MUTANTS = (
             _PREFIXES,
         ),
         (
-            "rows = counts.rows + int(DiscreteLaplace(1 / recipe.epsilon_rows).sample(stream, 1)[0])",
+            "rows = int((counts.rows + DiscreteLaplace(1 / recipe.epsilon_rows).sample(stream, 1))[0])",
             "rows = counts.rows",
             "the exact number of records is released",
             _PREFIXES,

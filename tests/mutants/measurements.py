@@ -111,8 +111,8 @@ MUTANTS = (
     *faults(
         "deniable/learners/certified.py",
         (
-            "return largest_error(tables, model) + int(drawn.sample(stream, 1)[0])",
-            "return largest_error(tables, model) + 0 * int(drawn.sample(stream, 1)[0])",
+            "return int((largest_error(tables, model) + drawn.sample(stream, 1))[0])",
+            "return int((largest_error(tables, model) + 0 * drawn.sample(stream, 1))[0])",
             "the noise of a certificate is left out",
             _CERTIFIED + "test_a_certificate_has_the_noise_that_is_charged",
         ),

@@ -252,7 +252,7 @@ class EntropyMechanism:
 
         epsilon_rows = self.recipe.epsilon_rows
         stream = open_stream(mechanism="row_count", parameters={"epsilon": epsilon_rows})
-        noisy_rows = counts.rows + int(DiscreteLaplace(1 / epsilon_rows).sample(stream, 1)[0])
+        noisy_rows = int((counts.rows + DiscreteLaplace(1 / epsilon_rows).sample(stream, 1))[0])
         rows_low = noisy_rows - self.margin
         if rows_low < MIN_ROWS:
             msg = (
@@ -275,8 +275,8 @@ class EntropyMechanism:
             "domain": self.domain.digest,
         }
         noise = law.sample(open_stream(mechanism="entropies", parameters=parameters), len(self.queries))
+        exact = [round(entropy(count_table(counts, query)) * GRID) for query in self.queries]
         bits = {}
-        for query, draw in zip(self.queries, noise.tolist(), strict=True):
-            noisy = (round(entropy(count_table(counts, query)) * GRID) + draw) / GRID
-            bits[query] = min(max(noisy, 0.0), largest_entropy(self.domain, query))
+        for query, noisy in zip(self.queries, (noise + exact).tolist(), strict=True):
+            bits[query] = min(max(noisy / GRID, 0.0), largest_entropy(self.domain, query))
         return NoisyEntropies(self.domain, bits, rows_low)

@@ -398,5 +398,5 @@ class HistogramMechanism:
         rows = None
         if recipe.epsilon_rows is not None:
             stream = open_stream(mechanism="row_count", parameters={"epsilon": recipe.epsilon_rows})
-            rows = counts.rows + int(DiscreteLaplace(1 / recipe.epsilon_rows).sample(stream, 1)[0])
+            rows = int((counts.rows + DiscreteLaplace(1 / recipe.epsilon_rows).sample(stream, 1))[0])
         return PrefixHistogram(counts.domain, counts.columns, counts.cells[kept], noisy[kept], rows)
