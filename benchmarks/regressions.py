@@ -2,7 +2,7 @@
 
 This is an internal figure for benchmarks. It is not in `deniable`, where no floating-point sum is left to BLAS.
 
-Source: Park, Ghosh, Shankar 2013, section 6.2.
+Source: Park, Ghosh, Shankar 2013, section 4.3.
 """
 
 import numpy as np

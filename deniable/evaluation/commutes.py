@@ -1,6 +1,6 @@
 """Commute distances and flows of synthetic and real tables of commuters; internal figures, without noise.
 
-Source: Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber 2008, section 6 (figures 1 to 4).
+Source: Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber 2008, figures 1 to 4.
 """
 
 from dataclasses import dataclass

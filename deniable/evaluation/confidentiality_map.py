@@ -3,7 +3,7 @@
 They are functions of real records without noise, hence internal figures. The map's other axis, the cost of a table,
 does not belong here; the distance of regressions is in benchmarks.regressions.
 
-Source: Duncan, Keller-McNulty, Stokes 2001 (R-U maps); Park, Ghosh, Shankar 2013, section 6.2, which defines these
+Source: Duncan, Keller-McNulty, Stokes 2001 (R-U maps); Park, Ghosh, Shankar 2013, section 4.3, which defines these
 distances.
 """
 

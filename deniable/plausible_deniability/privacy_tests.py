@@ -129,7 +129,7 @@ def bucket(probability: Fraction | float, gamma: Fraction | float) -> int:
     Raises:
         InvalidInput: there is no such integer.
 
-    Source: Bindschaedler, Shokri, Gunter 2017, section 2.2, Privacy Test 1.
+    Source: Bindschaedler, Shokri, Gunter 2017, Privacy Test 1.
     """
     if not 0 < probability <= 1:
         raise InvalidInput(f"a bucketed probability must be in (0, 1], got {probability}; 0 has no bucket.")

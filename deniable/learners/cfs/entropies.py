@@ -2,7 +2,7 @@
 
 Symmetrical uncertainty, merit and graphs do not belong here.
 
-Source: Bindschaedler, Shokri, Gunter 2017, section 3.5 (eq. 8-10); the sensitivity is ours.
+Source: Bindschaedler, Shokri, Gunter 2017, eq. 8-10; the sensitivity is ours.
 """
 
 import math

@@ -4,7 +4,7 @@ H(P_alpha), the entropy of the probabilities proportional to n_j + alpha, is non
 a mixture with the uniform distribution. The smallest alpha with H >= ln l is found by bisection. It exists if l < C,
 the number of values, or if l = C and all counts are equal.
 
-Source: Park, Ghosh, Shankar 2013, section 5; entropy l-diversity: Machanavajjhala et al. 2007, definition 4.1.
+Source: Park, Ghosh, Shankar 2013, section 3.3; entropy l-diversity: Machanavajjhala et al. 2007, definition 4.1.
 """
 
 from math import log

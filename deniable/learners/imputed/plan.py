@@ -6,7 +6,7 @@ computed from the table, the draw costs ln(1 + 1 / alpha), for any two tables.
 Proof. p_j is in [0, 1], so the probabilities under two tables have a ratio of (p_j + alpha) / (q_j + alpha) <= (1 +
 alpha) / alpha. Here p_j are integers that sum to 2^32, and alpha 2^32 is an integer.
 
-Source: Park, Ghosh, Shankar 2013, section 6.1.
+Source: Park, Ghosh, Shankar 2013, section 3.5.
 """
 
 from fractions import Fraction

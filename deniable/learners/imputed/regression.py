@@ -3,7 +3,7 @@
 The result affects draws only through probabilities, which may be arbitrary: no privacy argument relies on the fit, its
 convergence, or the choice of the penalty.
 
-Source: Park, Ghosh, Shankar 2013, section 6.1 (an elastic net with mixing 1/2, penalty by 5-fold cross-validation);
+Source: Park, Ghosh, Shankar 2013, section 3.5 (an elastic net with mixing 1/2, penalty by 5-fold cross-validation);
 Beck, Teboulle 2009 (accelerated proximal gradient).
 """
 

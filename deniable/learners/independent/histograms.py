@@ -3,7 +3,7 @@
 The histograms of d attributes share one epsilon. Adding or removing a record changes one count in each by 1, so noise
 of scale d / epsilon suffices, and the number of rows need not be known.
 
-Source: Ping, Stoyanovich, Howe 2017, section 3.2.2, there on probabilities instead of counts.
+Source: Ping, Stoyanovich, Howe 2017 (independent attribute mode), there on probabilities instead of counts.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ so estimates are biased and the rules' variances do not apply. For such sets the
 
 Sources: Rubin 1987 (missing data); Raghunathan, Reiter, Rubin 2003, and Reiter 2002 for the adjusted variance (fully
 synthetic); Reiter 2003 (partially synthetic); Raab, Nowok, Dibben 2016 (simple and proper synthesis from one model);
-Charest 2010, section 3 (the rules under differential privacy).
+Charest 2010 (the rules under differential privacy).
 """
 
 from collections.abc import Mapping, Sequence

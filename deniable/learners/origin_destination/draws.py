@@ -312,7 +312,7 @@ def is_acceptable(drawn: Integers, occupied: Integers, numbers: Integers, prior:
         prior: prior weight of each origin, in units of 1 / 2^20 workers.
         growth: g.
 
-    Source: the paper, section 5.2 (g-Rep and g-Good).
+    Source: the paper (g-Rep and g-Good).
     """
     workers = dict(zip(occupied.tolist(), numbers.tolist(), strict=True))
     found, times = np.unique(drawn, return_counts=True)

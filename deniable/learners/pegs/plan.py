@@ -37,7 +37,7 @@ def key_of(domain: Domain, order: Sequence[int], most: int) -> tuple[int, ...]:
         order: the other attributes, most informative first.
         most: largest number of combinations.
 
-    Source: Park, Ghosh, Shankar 2013, section 4 (feature hashing).
+    Source: Park, Ghosh, Shankar 2013, section 3.2 (feature hashing).
     """
     key: list[int] = []
     combinations = 1

@@ -3,7 +3,7 @@
 The first attributes have one joint table, by value; each further attribute has one by its parents' buckets. All
 subsequent sums, clamping at 0, and division are post-processing of noisy integers.
 
-Source: Zhang et al. 2017, Algorithm 1; Ping, Stoyanovich, Howe 2017, section 3.2.3.
+Source: Zhang et al. 2017, Algorithm 1; Ping, Stoyanovich, Howe 2017 (correlated attribute mode).
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """The choices, the tables and their cost, fixed by spec and domain before any record is read.
 
-Source: Zhang et al. 2017, section 4 (degree and usefulness); Ping, Stoyanovich, Howe 2017, section 3.2.3.
+Source: Zhang et al. 2017, section 4 (degree and usefulness); Ping, Stoyanovich, Howe 2017 (correlated attribute mode).
 """
 
 from collections.abc import Callable, Sequence
