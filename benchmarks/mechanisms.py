@@ -34,11 +34,12 @@ from benchmarks.utility import ROOT, Budget, Half, options, prepare, released, s
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.multinomial_sets.plan import MOST_CELLS
-from deniable.learners.registry import ADDED_OR_REMOVED, LEARNERS, draws_of, entries, entry_of, neighbouring, steps_of
+from deniable.learners.registry import LEARNERS, draws_of, entries, entry_of, relation_of, steps_of
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.mechanisms import PlannedStep
 from deniable.privacy.accounting import best
+from deniable.privacy.neighbours import NOTHING_HIDDEN
 from schemas.spec.release_spec import load_spec
 from stores.tables.tables import encode
 
@@ -239,12 +240,10 @@ def protected(row: str) -> str:
     if row == SURVEYED:
         return "local: any answers of one person"
     kind = DRAWN[row].kind if row in DRAWN else row
-    if row == ITSELF or kind == "diverse":
-        return "none"
     if kind == "uniform":
         return "any tables"
-    relation = neighbouring({"kind": kind})
-    return "add/remove" if relation == ADDED_OR_REMOVED else relation
+    relation = NOTHING_HIDDEN if row == ITSELF else relation_of({"kind": kind})
+    return {"record": "add/remove", "none": "none"}.get(relation.kind, relation.neighbouring)
 
 
 HEADS: Final = ("learner", *SHOWN.values(), "fit, CPU s", "neighbours", "claim", "public")

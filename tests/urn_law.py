@@ -2,14 +2,44 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import product
+from math import comb, prod
 
 from deniable.foundation.domain import Attribute, Domain
+from deniable.privacy.urn_costs import UNIT
 
 Record = tuple[int, ...]
+Table = tuple[int, ...]
+Law = dict[Table, Fraction]
 Keys = Sequence[Sequence[int]]
 Prior = Callable[[int, list[int]], Fraction | None]
 """The prior weight of a value, in records, given the attribute and the counts of the row; None if it is even."""
+
+
+@cache
+def tables(total: int, cells: int) -> tuple[Table, ...]:
+    """Return all counts of a total in so many cells."""
+    if cells == 1:
+        return ((total,),)
+    return tuple((first, *rest) for first in range(total + 1) for rest in tables(total - first, cells - 1))
+
+
+@cache
+def urn_law(counts: Table, prior: int, draws: int) -> Law:
+    """Return the exact law of the numbers drawn from a Polya urn, Dirichlet-multinomial."""
+    weights = [UNIT * count + prior for count in counts]
+    whole = prod((sum(weights) + UNIT * u for u in range(draws)), start=1)
+    law = {}
+    for drawn in tables(draws, len(counts)):
+        ways, left = 1, draws
+        for number in drawn:
+            ways, left = ways * comb(left, number), left - number
+        rising = prod(
+            (weight + UNIT * u for weight, number in zip(weights, drawn, strict=True) for u in range(number)), start=1
+        )
+        law[drawn] = Fraction(ways * rising, whole)
+    return law
 
 
 def plain_domain(*sizes: int) -> Domain:

@@ -14,6 +14,7 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.certificate_costs import with_certificate
 from deniable.privacy.loss import MechanismEvent
+from deniable.privacy.neighbours import RECORD, Relation, of_people
 from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
 
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ LEARNERS: Final = (
     "origin_destination",
     "multinomial_sets",
 )
-
-ADDED_OR_REMOVED: Final = "one is the other with one record added or removed"
-"""The definition of neighbouring tables, unless a learner's module `verification` has its own NEIGHBOURING."""
 
 
 def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
@@ -77,19 +75,23 @@ def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]
     return events
 
 
-def neighbouring(asked: Document) -> str:
-    """The definition of neighbouring tables in a learner's guarantee, in words.
+def relation_of(asked: Document, person: Mapping[str, Any] | None = None) -> Relation:
+    """The neighbouring relation and the privacy unit of a release's guarantee, in data and in words.
 
     Args:
-        asked: the learner's entry in a spec; if the definition depends on it, the learner's module `verification` has
-            a function `neighbouring` of it, which may return None for ADDED_OR_REMOVED.
+        asked: the learner's entry in a spec. The learner's module `verification` has a RELATION, or a function
+            `relation` of the entry, unless it is one record added or removed whatever the entry is.
+        person: the people, as in the record, if the table may have several records of each; otherwise None.
+
+    Raises:
+        InvalidInput: the learner's guarantee does not extend to people.
     """
-    if asked["kind"] not in LEARNERS:
-        return ADDED_OR_REMOVED
-    verification = import_module(f"deniable.learners.{asked['kind']}.verification")
-    depends = getattr(verification, "neighbouring", None)
-    relation: str | None = getattr(verification, "NEIGHBOURING", None) if depends is None else depends(asked)
-    return relation or ADDED_OR_REMOVED
+    relation = RECORD
+    if asked["kind"] in LEARNERS:
+        verification = import_module(f"deniable.learners.{asked['kind']}.verification")
+        depends = getattr(verification, "relation", None)
+        relation = getattr(verification, "RELATION", RECORD) if depends is None else depends(asked)
+    return of_people(relation, person)
 
 
 def entries() -> "Sequence[type[LearnerEntry]]":

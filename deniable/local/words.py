@@ -9,8 +9,17 @@ from fractions import Fraction
 from deniable.local.designs import better_at_zero
 from deniable.local.survey import Question, Survey
 from deniable.privacy.loss import VACUOUS_EPSILON
+from deniable.privacy.neighbours import ANSWERS, COMPUTATIONAL
 from deniable.privacy.rounding import rounded_up
 
+VERSION = 2
+"""Version of new statements; `verify` accepts those of earlier versions too."""
+_FIRST = 1
+_OF_EVERY_SURVEY = (
+    "What is learnt about the population. That many people have an answer is found with or without any one person.",
+    "The release of a respondent's key, or of what the respondent's machine or program did with the answers.",
+    "Errors in the program. The proofs are about what the program should do; that it does so is tested, not proved.",
+)
 _PROCEDURES = {
     "warner": "With probability {p} the response is the answer, otherwise the other possible answer.",
     "forced": "With probability {f} the response is one of the two possible answers, each equally probable; otherwise "
@@ -60,7 +69,9 @@ def plan_lines(survey: Survey) -> Iterator[str]:
     yield "It holds against the collector too. Nothing is charged to a ledger: no confidential data are collected."
 
 
-def statement_text(survey: Survey, respondents: int, repeated: int, unreadable: int, level: Fraction) -> str:
+def statement_text(
+    survey: Survey, respondents: int, repeated: int, unreadable: int, level: Fraction, version: int = VERSION
+) -> str:
     """PRIVACY.md of a published survey.
 
     Args:
@@ -69,7 +80,19 @@ def statement_text(survey: Survey, respondents: int, repeated: int, unreadable: 
         repeated: number of lines omitted because their respondent had already responded.
         unreadable: number of lines omitted because they were not responses to this survey.
         level: confidence level of the intervals.
+        version: of the statement; the first did not list what is not covered.
     """
+    not_covered = "".join(f"- {line}\n" for line in (*ANSWERS.not_covered, *_OF_EVERY_SURVEY))
+    since_second = f"""
+## The terms
+
+The privacy unit is {ANSWERS.unit}. Two inputs are neighbouring if {ANSWERS.neighbouring}. The smaller epsilon is, the
+less the responses reveal about {ANSWERS.hidden}. {ANSWERS.holds}. The guarantee is against an adversary who is
+{COMPUTATIONAL}.
+
+## What this does not cover
+
+{not_covered}"""
     questions = "\n\n".join(
         f"- **{first}.** {second}" for first, second in map(tuple, map(question_lines, survey.questions))
     )
@@ -91,7 +114,7 @@ response to this survey. Anything computed from the responses has the same guara
 The intervals cover with a probability of {float(level):g} at least if respondents are a random sample of the population
 and follow the procedure. Randomization protects no one's answer from a respondent who tells it, and estimates do not
 allow for respondents who lie.
-"""
+{since_second if version > _FIRST else ""}"""
 
 
 def _probability(number: Fraction) -> str:

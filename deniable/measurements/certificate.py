@@ -1,21 +1,22 @@
-"""`certificate.json`: one noisy number that bounds the error of a model over all pairs that were not measured.
+"""`certificate.json`: one noisy number that bounds the error of a sample of a model over all pairs not measured.
 
 **What is released.** After the model is fixed, c~ = max over cells c of |T_c - M_c| + Z. T_c are the counts of the rows
 in the cells of two-way tables, by the buckets of `measured.json`; M_c are whole numbers, the counts of a population
 drawn from the model, scaled to the estimated number of rows and rounded; Z is discrete Gaussian or Laplace noise.
 The tables are those of all pairs that were not measured; if all were, those of all pairs.
 
-***Sensitivity.** The pairs, their buckets, and M follow from integers released earlier and from the release key alone.
+**Sensitivity.** The pairs, their buckets, and M follow from integers released earlier and from the release key alone.
 With these fixed, adding or removing one record changes one cell of each table by 1, so |T_c - M_c| changes by at most
 1 in every cell, and so does the maximum: a maximum of functions that change by at most 1 changes by at most 1.
 Everything is an integer until Z is added.
 
-***What follows.** With q the smallest integer for which Pr[Z > q] <= 1 - level, c~ + q bounds all |T_c - M_c|
+**What follows.** With q the smallest integer for which Pr[Z > q] <= 1 - level, c~ + q bounds all |T_c - M_c|
 simultaneously with probability at least the level, whatever the data: Z is symmetric, and c~ + q < max |T_c - M_c|
 only where Z < -q.
 
-Without assumptions, nothing more follows about a model. Drawing the number (learners.certified) and its cost
-(learners.certificate_costs) do not belong here.
+This is about the counts M of the sample. The model's own probabilities differ from them by the chance of a million
+draws, about which nothing is stated with this confidence. Without assumptions, nothing more follows about a model.
+Drawing the number (learners.certified) and its cost (learners.certificate_costs) do not belong here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +39,9 @@ from deniable.privacy.common_events import CERTIFICATE
 from deniable.privacy.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, from_record
 
 FILE: Final = "certificate.json"
-FORMAT: Final = "deniable/certificate/1"
+FORMAT: Final = "deniable/certificate/2"
+FIRST_FORMAT: Final = "deniable/certificate/1"
+"""The format whose statement spoke of the model where the number bounds a sample of it."""
 LEVEL: Final = 0.95
 """Probability with which the stated bound holds."""
 POPULATION: Final = 1_000_000
@@ -189,6 +192,7 @@ class Certificate:
         model: the model's counts of each pair, by buckets, as integers.
         released: the noisy number.
         noise: the law of its noise.
+        form: the format, which decides the wording of the statement.
     """
 
     domain: Domain
@@ -199,6 +203,7 @@ class Certificate:
     model: tuple[Counts, ...]
     released: int
     noise: NoiseLaw
+    form: str = FORMAT
 
     def bound(self, level: float = LEVEL) -> int:
         """Simultaneous bound, in records, on all differences between the rows' counts and the model's.
@@ -215,7 +220,7 @@ class Certificate:
 
     @property
     def statement(self) -> str:
-        """The publishable statement on the quality of the model."""
+        """The publishable statement on the quality of the model: what is bounded are the counts of a sample of it."""
         bound, pairs = self.bound(), len(self.workload.pairs)
         held = f"the {pairs:,} pairs of attributes" if pairs > 1 else "the one pair of attributes"
         which = held if self.workload.is_all else f"{held} that {'were' if pairs > 1 else 'was'} not measured"
@@ -230,9 +235,14 @@ class Certificate:
                 f"{self.records:,} that were counted. A larger share of the budget makes it stronger."
                 f"{ends}"
             )
+        of_what = (
+            "the model"
+            if self.form == FIRST_FORMAT
+            else f"a sample of {self.population:,} records of the model, scaled to as many as were counted"
+        )
         return (
-            f"{begins}With {LEVEL:.0%} confidence, no count of {which} is off by more than {bound:,} records in the "
-            f"model, which is {_points(bound / self.records)} percentage points of the estimated {self.records:,} "
+            f"{begins}With {LEVEL:.0%} confidence, no count of {which} is off by more than {bound:,} records in "
+            f"{of_what}, which is {_points(bound / self.records)} percentage points of the estimated {self.records:,} "
             f"records that were counted.{ends}"
         )
 
@@ -240,7 +250,7 @@ class Certificate:
         """The document, ready for JSON."""
         names = self.domain.names
         return {
-            "format": FORMAT,
+            "format": self.form,
             "part": self.part,
             "of": _ALL if self.workload.is_all else _UNMEASURED,
             "records": self.records,
@@ -270,7 +280,7 @@ class Certificate:
             InvalidInput: it has another format, or is malformed.
             KeyError, TypeError, ValueError: it is not such a document.
         """
-        if document["format"] != FORMAT:
+        if document["format"] not in (FIRST_FORMAT, FORMAT):
             raise InvalidInput(f"{FILE} must be of the format {FORMAT}, got {document['format']}; take a later version")
         if set(document) != _ENTRIES or document["of"] not in (_UNMEASURED, _ALL):
             raise InvalidInput(f"{FILE} must have the entries of its format, got {', '.join(sorted(document))}")
@@ -298,6 +308,7 @@ class Certificate:
             model=tuple(model),
             released=document["released"],
             noise=NoiseLaw.from_document(document["noise"]),
+            form=document["format"],
         )
 
 

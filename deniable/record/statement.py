@@ -5,26 +5,22 @@ record's costs, its spec and its domain. Verifying the record's costs does not b
 (deniable.verification.cost); the statement for human readers is prose, and is signed as text.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf, sqrt
 from typing import Any
 
 from deniable.evaluation.subgroup_error import subgroup_error
-from deniable.foundation.errors import InvalidInput
-from deniable.learners.registry import ADDED_OR_REMOVED, neighbouring
+from deniable.learners.registry import relation_of
 from deniable.privacy.common_events import CERTIFICATE
 from deniable.privacy.loss import Guarantee, noise_in_words
+from deniable.privacy.neighbours import COMPUTATIONAL, ORIGIN, RECORD, Relation
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.samplers.registry import words_of
 
-VERSION = 2
-"""Version of new statements; statements of version 1 are checked against the rules of that version."""
-_FIRST = 1
-PRIVACY_UNIT = "one record"
-"""The privacy unit, unless the schema names people."""
-PERSON_ADDED_OR_REMOVED = "one is the other with all records of one person added or removed; of each person {used}"
-"""Which tables are neighbouring if the schema names people, and how many records of each are used."""
+VERSION = 3
+"""Version of new statements; statements of earlier versions are checked against the rules of their version."""
+_FIRST, _SECOND = 1, 2
 OF_EACH_PERSON = (
     "by group privacy: events, their noise and their sensitivities are for one record, and the costs of steps, model "
     "and release are for a person with all records that are used; {most} times the epsilon of one record, and up to "
@@ -32,9 +28,18 @@ OF_EACH_PERSON = (
 )
 """How the costs of a release of which several records of each person are used follow from its events."""
 DEFINITION = "(epsilon, delta)-differential privacy"
+NO_DEFINITION = "none: this release has no differential privacy"
 TRUST_MODEL = (
     "central: a curator holds the records as they are; whoever runs the release, its machine and its keys is trusted "
+    "to have drawn noise and records as the signed record says; whoever gets the release need not be trusted"
+)
+_TRUST_MODEL_OF_SECOND = (
+    "central: a curator holds the records as they are; whoever runs the release, its machine and its keys is trusted "
     "to have added the noise that the signed record names; whoever gets the release need not be trusted"
+)
+_WRONG_UNIT = (
+    f"privacy_unit is {RECORD.unit}, but this release protects {ORIGIN.unit} alone, and neither presence nor "
+    "destination; its pages say otherwise, so tell those who have it, or release again"
 )
 _FREE = {"epsilon": 0.0, "delta": 0.0, "accountant": "basic"}
 
@@ -51,14 +56,25 @@ def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterato
         stated: the statement, as in JSON.
         record: the record's predicate, in the shape of records.
     """
-    expected = _expected_first(record) if stated.get("statement") == _FIRST else _expected(record)
+    expected = _EXPECTED.get(stated.get("statement"), _expected)(record)
     rest = {name: value for name, value in stated.items() if name not in (SO_FAR, PROSE)}
     yield from _differences("", rest, expected)
+    yield from faults_of_unit(stated, record)
     prose = stated.get(PROSE)
     if not isinstance(prose, list) or not prose or not all(isinstance(line, str) and line for line in prose):
         yield f"{PROSE} must be a list of sentences"
     if SO_FAR not in stated:
         yield f"{SO_FAR} is missing"
+
+
+def faults_of_unit(stated: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+    """The fault of statements of versions 1 and 2 that origins alone are protected; empty for all others.
+
+    Args:
+        stated: the statement, as in JSON.
+        record: the record's predicate, in the shape of records.
+    """
+    return [_WRONG_UNIT] if stated.get("statement") in _EXPECTED and _relation_of(record) == ORIGIN else []
 
 
 def figures(spent: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -80,58 +96,16 @@ def guarantee_of(spent: Mapping[str, Any]) -> Guarantee:
     return Guarantee(inf if epsilon is None else epsilon, spent["delta"], spent["accountant"])
 
 
-def privacy_unit(person: Mapping[str, Any] | None) -> str:
-    """The privacy unit of a release.
-
-    Args:
-        person: the people, as in the record, if the table may have several records of each; otherwise None.
-    """
-    return PRIVACY_UNIT if person is None else f"one person (all records with the same {person['column']})"
-
-
-def records_used(most_records: int, of: str = "") -> str:
-    """How many records of each person are used, in words.
-
-    Args:
-        most_records: the most records of one person that are used.
-        of: whose they are, if the sentence does not begin with that.
-    """
-    if most_records == 1:
-        return f"one record{of}, chosen at random, is used"
-    return f"at most {most_records} records{of}, chosen at random, are used"
-
-
 def of_each_person(person: Mapping[str, Any] | None) -> dict[str, Any]:
     """How many records of each person are used, and how costs follow; empty if it is one.
 
     Args:
-        person: as in `privacy_unit`.
+        person: the people, as in the record, if the table may have several records of each; otherwise None.
     """
     most = 1 if person is None else person["most_records"]
     if most == 1:
         return {}
     return {"of_each_person": {"most_records": most, "costs": OF_EACH_PERSON.format(most=most, less=most - 1)}}
-
-
-def neighbouring_relation(learner: Mapping[str, Any], person: Mapping[str, Any] | None) -> str:
-    """The definition of neighbouring tables in a release's guarantee, in words.
-
-    Args:
-        learner: the spec's entry, as in the record.
-        person: as in `privacy_unit`.
-
-    Raises:
-        InvalidInput: the learner's guarantee is not for one record added or removed, so it does not extend to people.
-    """
-    relation = neighbouring(learner)
-    if person is None:
-        return relation
-    if relation != ADDED_OR_REMOVED:
-        raise InvalidInput(
-            f"a schema that names people must have a learner whose guarantee is for a record added or removed, got "
-            f"{learner['kind']}; choose another learner."
-        )
-    return PERSON_ADDED_OR_REMOVED.format(used=records_used(person["most_records"]))
 
 
 def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -181,16 +155,47 @@ def _deviation(event: Mapping[str, Any]) -> float:
 
 def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
     """The statement that follows from a record, apart from prose and figures that follow from the ledger."""
+    said = _expected_since_second(record, VERSION)
+    return {**said, **relation_in(_relation_of(record)), "trust_model": TRUST_MODEL}
+
+
+def relation_in(relation: Relation) -> dict[str, Any]:
+    """What a statement says about the neighbouring relation of its guarantee."""
+    return {
+        "privacy_unit": relation.unit,
+        "neighbouring_relation": relation.neighbouring,
+        "hides": relation.hidden or None,
+        "definition": DEFINITION if relation.is_guarantee else NO_DEFINITION,
+        "adversary": COMPUTATIONAL if relation.is_guarantee else None,
+        **({"sampling": relation.sampling} if relation.sampling else {}),
+    }
+
+
+def _relation_of(record: Mapping[str, Any]) -> Relation:
+    return relation_of(record["spec"]["document"]["learner"], record["schema"].get("person"))
+
+
+def _expected_second(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The statement of version 2 that follows from a record."""
+    return _expected_since_second(record, _SECOND)
+
+
+def _expected_since_second(record: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """The content common to statements of all versions but the first."""
     cost, spec = record["cost"], record["spec"]["document"]
-    said = {**_of_every_version(record), "statement": VERSION, **stated_of_records(cost, spec["synthesis"])}
+    said = {**_of_every_version(record), "statement": version, **stated_of_records(cost, spec["synthesis"])}
+    if version > _SECOND and draws_in(cost["steps"]) is not None:
+        # Records drawn from exact counts have no model, and so none with a cost of 0.
+        for name in figures(_FREE) or {}:
+            del said["model"][name]
     said["model"]["choices"] = choices(cost["steps"])
     if (certificate := certificate_in(cost["steps"])) is not None:
         said["model"]["certificate"] = certificate
     return {
         **said,
-        "trust_model": TRUST_MODEL,
-        "rows_left_out": rows_left_out(spec, record["schema"].get("person")),
-        "publication": publication(spec, approved=record["people"]["approval"] is not None),
+        "trust_model": _TRUST_MODEL_OF_SECOND,
+        "rows_left_out": rows_left_out(spec, record["schema"].get("person"), version),
+        "publication": publication(spec, approved=record["people"]["approval"] is not None, version=version),
         "subgroup_error": subgroup_error(cost["steps"]),
     }
 
@@ -253,10 +258,8 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         "statement": _FIRST,
         "release": record["release"]["id"],
         "title": record["release"]["title"],
-        "privacy_unit": privacy_unit(record["schema"].get("person")),
-        "neighbouring_relation": neighbouring_relation(spec["learner"], record["schema"].get("person")),
+        **relation_before_third(_relation_of(record)),
         **of_each_person(record["schema"].get("person")),
-        "definition": DEFINITION,
         "model": {
             **(figures(cost["model"]) or {}),
             "structure": _of_steps(cost, "guarantee", "learn_structure"),
@@ -278,6 +281,16 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def relation_before_third(relation: Relation) -> dict[str, str]:
+    """What statements of versions 1 and 2 stated about the relation: every unit but a person's was called a record."""
+    known = relation if relation.is_guarantee else RECORD
+    return {
+        "privacy_unit": known.unit if known.kind == "person" else RECORD.unit,
+        "neighbouring_relation": known.neighbouring,
+        "definition": DEFINITION,
+    }
+
+
 def noise_of(learner: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> str | None:
     """The noise with which the model was learnt, in words; None if the learner reads nothing and adds none.
 
@@ -290,6 +303,12 @@ def noise_of(learner: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> 
         made = [event["mechanism"] for step in steps if step["step"] == "learn_parameters" for event in step["events"]]
         asked = "gaussian" if "discrete_gaussian" in made else "laplace"
     return None if asked is None else noise_in_words(asked)
+
+
+_EXPECTED: Mapping[Any, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    _FIRST: _expected_first,
+    _SECOND: _expected_second,
+}
 
 
 def _number(exact: str) -> float:

@@ -26,6 +26,9 @@ class Box:
 class SamplerWords(Protocol):
     """The module `words` of a sampler; its functions receive the entry of the spec as in the record."""
 
+    WHY_NONE: str
+    """Why a release of its records has no differential privacy, where it has none: a clause."""
+
     def stated(self, synthesis: Mapping[str, Any], costs: Figures, /) -> dict[str, Any]:
         """The part of the machine-readable statement about the records, which follows from the record."""
 

@@ -20,7 +20,8 @@ from deniable.foundation.exact_numbers import exact_number
 from deniable.local.designs import Design
 from deniable.local.responses import Row, support_counts
 from deniable.local.survey import Survey, read_survey
-from deniable.local.words import statement_text
+from deniable.local.words import VERSION, statement_text
+from deniable.privacy.neighbours import ANSWERS
 from deniable.verification.release import (
     FILE,
     FORM,
@@ -57,7 +58,7 @@ def guarantee_document(survey: Survey) -> dict[str, Any]:
     """The guarantee as stated in a record: exact ratios e^epsilon, which follow from the survey alone."""
     return {
         "kind": "local",
-        "unit": "one respondent, replacement of all answers",
+        "unit": ANSWERS.unit,
         "ratio": str(survey.ratio),
         "questions": [
             {"name": question.name, "design": question.design.kind, "ratio": str(question.design.ratio)}
@@ -146,8 +147,9 @@ def _faults(record: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str
         yield "guarantee must be what follows from the survey, got another"
     level = exact_number(record["level"])
     left = record["left_out"]
-    told = statement_text(survey, record["respondents"], left["repeated"], left["unreadable"], level)
-    if texts[STATEMENT] != told:
+    lines = record["respondents"], left["repeated"], left["unreadable"]
+    told = [statement_text(survey, *lines, level, version) for version in range(1, VERSION + 1)]
+    if texts[STATEMENT] not in told:
         yield f"{STATEMENT} must say what follows from the survey, got another text"
     rows = list(_rows(survey, texts[RESPONSES]))
     if len(rows) != record["respondents"]:

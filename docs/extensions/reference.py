@@ -188,7 +188,7 @@ DOCUMENTS = {
     "urns.json": "what the records were drawn from, without its counts (`per_draw`)",
     "measured.json": "the noisy tables that the model was made from (learners that measure)",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
-    "certificate.json": "a bound on the error of the model over all unmeasured pairs (`learner.certificate`)",
+    "certificate.json": "a bound on the error of a sample of the model over unmeasured pairs (`learner.certificate`)",
     "intervals.csv": "counts and shares of the measured tables, with intervals",
     "selection.json": "the figures of a public file from which the tables follow (`nist_mst`)",
     "graph.json": "the learnt dependences (`cfs` and `privbayes`)",

@@ -35,9 +35,9 @@ from deniable.privacy.loss import (
     SampledTestEvent,
     StabilityHistogramEvent,
 )
+from deniable.privacy.neighbours import records_used
 from deniable.privacy.rounding import rounded_down, rounded_up
 from deniable.privacy.step_costs import StepCost, added_up
-from deniable.record.statement import records_used
 from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.decision import Policy
 from schemas.spec.release_spec import ReleaseSpec
@@ -113,12 +113,16 @@ def _derived(spec: ReleaseSpec) -> Iterator[tuple[str, str]]:
 
 def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     """Yield what the release would claim, and who would decide on its publication."""
-    if accounts.person is not None:
-        yield "privacy unit", f"{accounts.unit}; {records_used(accounts.person.most_records, ' of each')}"
-        if accounts.person.most_records > 1:
-            yield "noise", "scaled for one record of a person, so that all records used cost what is stated"
-    yield "whole release", _whole(accounts.total)
-    yield "model", f"{in_words(accounts.model)}, by {accounts.model.accountant}"
+    relation = accounts.relation
+    used = f"; {records_used(relation.most_records, ' of each')}" if relation.kind == "person" else ""
+    yield "privacy unit", f"{relation.unit}{used}"
+    if exposed := relation.conditions or relation.left_out * relation.is_replacement:
+        yield "not covered", "; ".join(line.partition(".")[0] for line in exposed)
+    if relation.most_records > 1:
+        yield "noise", "scaled for one record of a person, so that all records used cost what is stated"
+    yield "whole release", _whole(accounts)
+    if not accounts.from_counts:
+        yield "model", f"{in_words(accounts.model)}, by {accounts.model.accountant}"
     if accounts.record is not None:
         yield "one attempt", f"{in_words(accounts.record)}, by the exact form of Theorem 1"
     if spec.decision is not None:
@@ -275,9 +279,10 @@ def _epsilon(guarantee: Guarantee | None) -> str:
     return rounded_up(guarantee.epsilon) if isfinite(guarantee.epsilon) else "none"
 
 
-def _whole(total: Guarantee | None) -> str:
+def _whole(accounts: Accounts) -> str:
+    total = accounts.total
     if total is None:
-        return "no differential privacy (privacy test 1)"
+        return f"no differential privacy: {accounts.why_none}"
     return f"{in_words(total)}, by {total.accountant}"
 
 

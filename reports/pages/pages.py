@@ -84,7 +84,7 @@ def render_page(template: str, values: Mapping[str, Any]) -> str:
         .render(
             values,
             vacuous_epsilon=VACUOUS_EPSILON,
-            not_covered=not_covered(values["accounts"]) if "accounts" in values else (),
+            not_covered=not_covered(values["accounts"].relation) if "accounts" in values else (),
             sampled=sampled(values["accounts"]) if "accounts" in values else None,
         )
     )
@@ -138,7 +138,7 @@ def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
         ("Model", "structure and parameters together", None if accounts.from_counts else accounts.model, True),
         ("One attempt", "the record that one attempt may produce", accounts.record, False),
         ("Candidates", f"all {spec.synthesis.attempts:,} that were tested", accounts.candidates, False),
-        ("Draws", "all draws from exact counts, which are not released", accounts.draws, False),
+        ("Draws", "all draws from exact figures, which are not released", accounts.charged_draws, False),
         ("Histogram", "all prefixes, however many records are drawn", accounts.histogram, False),
         ("Total", "the whole release", accounts.total, True),
     ]
@@ -167,7 +167,7 @@ def sampled(accounts: Accounts) -> Sampled | None:
     derived from this, because steps that read the same records may be composed more tightly than by adding up.
     """
     parts = {(step.part, step.probability) for step in accounts.steps if step.step.startswith("learn_")}
-    if len(parts) != 1:
+    if accounts.from_counts or len(parts) != 1:
         return None
     [(_, probability)] = parts
     whole = accounts.model.epsilon
@@ -187,14 +187,14 @@ def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
     if accounts.from_counts and accounts.drawn[0].events and accounts.draws:
         event = accounts.drawn[0].events[0]
         one = Guarantee(float(event.epsilon or 0), float(event.delta), "basic")
-        cards.append(_cost_card("One draw", one, f"of {event.outputs:,}, all charged"))
+        if event.outputs > 1:
+            cards.append(_cost_card("One draw", one, f"of {event.outputs:,}, all charged"))
     if not accounts.from_counts:
         cards.append(_cost_card("The model", accounts.model, "and everything computed from it alone"))
     if accounts.total:
         cards.append(_cost_card("The whole release", accounts.total, "everything together"))
     else:
-        why = "how random the draws are depends on the data" if accounts.from_counts else "privacy test 1 gives none"
-        cards.append(Card("The whole release", "no DP", why, "bad"))
+        cards.append(Card("The whole release", "no DP", accounts.why_none, "bad"))
     return cards
 
 

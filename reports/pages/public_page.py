@@ -43,7 +43,7 @@ _CONTENTS = {
     "urns.json": "what records were drawn from, without its counts, which are not released",
     "measured.json": "every noisy table behind the model, as whole numbers",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
-    "certificate.json": "a bound on the error of the model over all pairs of attributes that were not measured",
+    "certificate.json": "a bound on the error of a sample of the model's records, over the pairs that it names",
     "intervals.csv": "the same tables as counts and shares with intervals, a line for each cell",
     "seeds.json": "the noisy histogram that prefixes were drawn from",
     "PRIVACY.md": "what is guaranteed, in words",

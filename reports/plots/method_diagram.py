@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deniable.privacy.loss import Guarantee
+from deniable.privacy.step_costs import StepCost
 from deniable.samplers.registry import words_of
 from deniable.samplers.words import Box
 from reports.figures.numbers import cost
@@ -132,11 +133,17 @@ def _taken(spec: ReleaseSpec, accounts: Accounts) -> list[_Taken]:
     box = _box(spec)
     if box is not None:
         taken += [
-            _Taken(box.title, (*box.lines, *_spent(step.guarantee)), step.part, learnt=False) for step in accounts.drawn
+            _Taken(box.title, (*box.lines, *_spent(_cost_of(step, accounts))), step.part, learnt=False)
+            for step in accounts.drawn
         ]
     probabilities = spec.split.probabilities
     order = [name for name in (*_READ,) if name in probabilities]
     return sorted(taken, key=lambda item: order.index(item.part))
+
+
+def _cost_of(step: StepCost, accounts: Accounts) -> Guarantee | None:
+    """What the records that start from a step cost."""
+    return accounts.charged_draws if accounts.from_counts else step.guarantee
 
 
 def _chance(share: Fraction) -> str:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from deniable.foundation.domain import Person
-from deniable.learners.registry import ADDED_OR_REMOVED
+from deniable.learners.registry import relation_of
 from deniable.mechanisms import PlannedStep
 from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
+from deniable.privacy.neighbours import RECORD, Relation
 from deniable.privacy.step_costs import SHARED, StepCost, combine
-from deniable.record.statement import neighbouring_relation, privacy_unit
+from deniable.samplers.registry import words_of
 from schemas.spec.plan import learning_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec
 
@@ -27,10 +28,10 @@ class Accounts:
         kind: the guarantee of the records.
         tested: whether candidates must pass a privacy test.
         from_counts: whether records are drawn from exact counts without a model, with every draw charged.
-        neighbouring: the definition of neighbouring tables, in words.
+        relation: the neighbouring relation and the privacy unit, from which every sentence about them is rendered.
         person: the people, if the table may have several records of each; None if the privacy unit is one record.
         model: cost of the model.
-        total: cost of the whole release; None for privacy test 1.
+        total: cost of the whole release; None if it has no differential privacy, for the reason `why_none`.
         learnt: the costs of the steps that make the model.
         drawn: the costs of the steps that compute the source of draws from the rows.
     """
@@ -38,7 +39,7 @@ class Accounts:
     kind: str
     tested: bool
     from_counts: bool = False
-    neighbouring: str = ADDED_OR_REMOVED
+    relation: Relation = RECORD
     person: Person | None = None
     model: Guarantee
     total: Guarantee | None
@@ -46,9 +47,9 @@ class Accounts:
     drawn: tuple[StepCost, ...]
 
     @property
-    def unit(self) -> str:
-        """The privacy unit, in words."""
-        return privacy_unit(self.person_stated)
+    def why_none(self) -> str:
+        """Why there is no differential privacy, if there is none."""
+        return words_of(self.kind).WHY_NONE
 
     @property
     def person_stated(self) -> dict[str, Any] | None:
@@ -84,6 +85,11 @@ class Accounts:
     def draws(self) -> Guarantee | None:
         """Cost of all draws from exact counts; None if there are none, or if they have no differential privacy."""
         return self._of("draw_records")
+
+    @property
+    def charged_draws(self) -> Guarantee | None:
+        """Cost of all draws for the records that were counted; the total if a secret split does not lower epsilon."""
+        return self.total if self.relation.sampling else self.draws
 
     @property
     def record(self) -> Guarantee | None:
@@ -139,7 +145,7 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
         kind=spec.synthesis.guarantee,
         tested=spec.synthesis.tests,
         from_counts=spec.synthesis.draws_from_counts,
-        neighbouring=neighbouring_relation(dict(spec.learner), None if person is None else person.document()),
+        relation=relation_of(dict(spec.learner), None if person is None else person.document()),
         person=person,
         model=combine(learnt) if learnt else NOTHING,
         total=_total(steps),

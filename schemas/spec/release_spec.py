@@ -37,6 +37,7 @@ from deniable.foundation.spec_values import (
 )
 from deniable.learners import registry as learners
 from deniable.learners.entry import LearnerEntry
+from deniable.privacy.neighbours import REPLACED, Relation
 from deniable.samplers import registry as samplers
 from schemas.catalog import load_schema
 from schemas.plain_text import LONGEST_NAME, LONGEST_PATH, Line, PathText, fault_of_name
@@ -63,8 +64,6 @@ _LARGEST_CHUNK = 100_000_000
 _MOST_TABLES = 1000
 _MOST_LINES = 50
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
-REPLACED = "-replaced"
-"""The suffix of the name of a dataset in whose ledger all guarantees are for one record replaced."""
 _VARIABLE = r"^[A-Z][A-Z0-9_]*$"
 
 
@@ -551,13 +550,14 @@ class ReleaseSpec(Strict):
         domain = (info.context or {}).get("domain")
         named = budget.dataset if budget is not None else None
         own = named or Path(dataset).stem
-        relation = learners.neighbouring(dict(learner))
+        relation = learners.relation_of(dict(learner))
         if domain is not None:
             _require_unit(domain.person, named, own, relation)
-        if (relation != learners.ADDED_OR_REMOVED) != own.endswith(REPLACED):
+        if relation.is_replacement != own.endswith(REPLACED):
             raise ValueError(
-                f"must name a dataset that ends in {REPLACED} if and only if one record is replaced, not added or "
-                f"removed, in the guarantee of the learner, got {own}: a ledger adds guarantees of one kind"
+                f"must name a dataset that ends in {REPLACED} if and only if a part of a record is replaced, not the "
+                f"record added or removed, in the guarantee of the learner, got {own}: a ledger adds guarantees of one "
+                "kind"
             )
         return budget
 
@@ -642,7 +642,7 @@ class ReleaseSpec(Strict):
         return labels_of(self.schema)
 
 
-def _require_unit(person: Person | None, named: str | None, own: str, relation: str) -> None:
+def _require_unit(person: Person | None, named: str | None, own: str, relation: Relation) -> None:
     """Refuse a dataset whose ledger would add guarantees for one record and for one person, or for different people."""
     if person is None:
         if PERSONS in own:
@@ -651,7 +651,7 @@ def _require_unit(person: Person | None, named: str | None, own: str, relation: 
                 "ledger adds guarantees of one kind"
             )
         return
-    if relation != learners.ADDED_OR_REMOVED:
+    if relation.is_replacement:
         raise ValueError(
             "must be of a learner whose guarantee is for a record added or removed, because the schema names a person; "
             "choose another learner"

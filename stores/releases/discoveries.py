@@ -19,12 +19,13 @@ from deniable.foundation.domain import Person
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.drawing_versions import mechanism_name
 from deniable.ledger.entries import ALL_ROWS, Charge, Claim, Cost, Entry, canonical, digest_of
+from deniable.privacy.neighbours import REPLACED
 from deniable.privacy.rounding import claimed
 from deniable.record.attestation import DISCOVERY, statement
 from deniable.verification.discovery import DOCUMENT, answers_in
 from deniable.verification.release import RECORD
 from schemas.references import Audience, Reference
-from schemas.spec.release_spec import REPLACED, ReleaseSpec
+from schemas.spec.release_spec import ReleaseSpec
 from stores.keys.signed_record import signed_now
 from stores.keys.signing_keys import SigningKey
 from stores.publication.release_folder import check_files, publish_folder
@@ -149,12 +150,12 @@ def require_unit(spec: ReleaseSpec) -> None:
     """Refuse a dataset whose ledger adds up guarantees of another kind.
 
     Raises:
-        InvalidInput: its guarantees are for one record replaced.
+        InvalidInput: its guarantees are for a part of one record replaced.
     """
     if spec.dataset_name.endswith(REPLACED):
         raise InvalidInput(
             f"a discovery must be charged to a dataset whose guarantees are for a record added or removed, got "
-            f"{spec.dataset_name}, whose are for one replaced; use a spec with another learner."
+            f"{spec.dataset_name}, whose are for a part of one replaced; use a spec with another learner."
         )
 
 

@@ -14,13 +14,12 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 
 from deniable.evaluation.subgroup_error import GROUPS, subgroup_error
-from deniable.foundation.domain import Person
 from deniable.learners.registry import LEARNERS
 from deniable.privacy.loss import VACUOUS_DELTA, VACUOUS_EPSILON, Guarantee
+from deniable.privacy.neighbours import COMPUTATIONAL, Relation
 from deniable.privacy.rounding import rounded_up
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.record.statement import (
-    DEFINITION,
     TRUST_MODEL,
     VERSION,
     certificate_in,
@@ -28,43 +27,39 @@ from deniable.record.statement import (
     draws_in,
     noise_of,
     of_each_person,
+    relation_in,
 )
 from deniable.samplers.registry import words_of
 from schemas.spec.accounts import Accounts, SpentSoFar
 from schemas.spec.release_spec import ReleaseSpec
 from stores.statement.words import words_of_mechanisms
 
-NOT_COVERED = tuple(
+OF_EVERY_RELEASE = tuple(
     """\
-People with several records. With r records, epsilon is r times as large, and delta is up to r e^((r-1) epsilon) \
-times as large.
 Records that depend on each other, such as those of one household. What one record reveals about another is not \
 protected.
 What is learnt about the population. An association between two attributes is found with or without any one person's \
 record.
 Other releases made from the same records. Their costs add up; the ledger adds them only as far as it knows that the \
 records are the same.
-The fact that the release was published, and the time of its publication. Both depend on exact figures of the real \
-records, as PRIVACY.md explains.
-The schema and the parameters of this release. They are treated as public and must not be chosen by looking at the \
-records.
+The fact that the release was published, and the time of its publication. Stops that exact counts of the real records \
+decide are on by default and lie outside epsilon; PRIVACY.md lists them.
+The schema and the parameters of this release, with the public files and totals that they name. They are treated as \
+public and must not be made or chosen by looking at the records.
 The schema's own code. It must process one row at a time; the only assurance that it does so is the word of its \
 authors.
 Utility and risk as the producers measured them on real records. These figures contain no noise; they are for cleared \
 staff and are not in this release.
 Side channels: the time, the memory and the power that the machines used to make the release.
-The release key. All random numbers are derived from it: anyone who holds it, or breaks ChaCha20 or HMAC-SHA256, can \
-undo the noise.
+An adversary with unlimited computing power. All random numbers are derived from the release key by ChaCha20 and \
+HMAC-SHA256: anyone who breaks one of them may undo the randomness.
+The release key. Anyone who holds it can undo the randomness.
 Errors in the program. The proofs are about what the program should do; that it does so is tested, not proved.
 The producers of the release. They hold the records, and this folder cannot show that they did what the record \
 states.
 """.splitlines()
 )
-
-_SEVERAL_IDENTIFIERS = (
-    "People with several values of {column}. Each value counts as a person of its own, and a person with r of them is "
-    "protected as one with r records would be if the privacy unit were a record."
-)
+"""What no guarantee covers, whatever its neighbouring relation is."""
 
 _PROOFS = {
     "none": "no theorem bounds it",
@@ -123,12 +118,10 @@ def statement(
         "statement": VERSION,
         "release": release_id,
         "title": spec.title,
-        "privacy_unit": accounts.unit,
-        "neighbouring_relation": accounts.neighbouring,
+        **relation_in(accounts.relation),
         **of_each_person(accounts.person_stated),
-        "definition": DEFINITION,
         "model": {
-            **(_figures(accounts.model) or {}),
+            **(_figures(None if accounts.from_counts else accounts.model) or {}),
             "structure": _figures(accounts.structure),
             "parameters": _figures(accounts.parameters),
             "noise": noise_of(_document(spec)["learner"], _plain_steps(accounts)),
@@ -158,10 +151,10 @@ def statement(
             },
         },
         "trust_model": TRUST_MODEL,
-        "rows_left_out": rows_left_out(_document(spec), accounts.person_stated),
-        "publication": publication(_document(spec), approved=approved),
+        "rows_left_out": rows_left_out(_document(spec), accounts.person_stated, VERSION),
+        "publication": publication(_document(spec), approved=approved, version=VERSION),
         "subgroup_error": subgroup_error(_plain_steps(accounts)),
-        "not_covered": list(not_covered(accounts)),
+        "not_covered": list(not_covered(accounts.relation)),
     }
     if (certificate := certificate_in(_plain_steps(accounts))) is not None:
         said["model"]["certificate"] = certificate
@@ -174,16 +167,13 @@ def statement(
     return said | words_of(accounts.kind).stated(_document(spec)["synthesis"], costs)
 
 
-def differing(person: Person | None) -> str:
-    """What neighbouring tables differ by, in a sentence."""
-    return "one record" if person is None else "all records of one person"
+def not_covered(relation: Relation) -> tuple[str, ...]:
+    """What the guarantee of a release does not cover.
 
-
-def not_covered(accounts: Accounts) -> tuple[str, ...]:
-    """What is not covered by the guarantee of a release."""
-    if accounts.person is None:
-        return NOT_COVERED
-    return (_SEVERAL_IDENTIFIERS.format(column=accounts.person.column), *NOT_COVERED[1:])
+    Args:
+        relation: its neighbouring relation.
+    """
+    return *relation.not_covered, *(OF_EVERY_RELEASE if relation.is_guarantee else ())
 
 
 def spent_so_far_in(said: Mapping[str, Any]) -> SpentSoFar | None:
@@ -209,7 +199,8 @@ def statement_in_words(
         _said_of(accounts),
         title=spec.title,
         release=release_id,
-        not_covered=not_covered(accounts),
+        not_covered=not_covered(accounts.relation),
+        adversary=COMPUTATIONAL,
         noise=noise_of(_document(spec)["learner"], _plain_steps(accounts)),
         learner=spec.learner.kind,
         entry=spec.learner,
@@ -217,8 +208,8 @@ def statement_in_words(
         choices=choices(_plain_steps(accounts)),
         certificate=certificate_in(_plain_steps(accounts)),
         trust_model=TRUST_MODEL,
-        left_out=rows_left_out(_document(spec), accounts.person_stated),
-        published=publication(_document(spec), approved=approved),
+        left_out=rows_left_out(_document(spec), accounts.person_stated, VERSION),
+        published=publication(_document(spec), approved=approved, version=VERSION),
         errors=subgroup_error(_plain_steps(accounts)),
         groups=GROUPS,
         **words_of(accounts.kind).shown(_document(spec)["synthesis"]),
@@ -242,10 +233,8 @@ def _said_of(accounts: Accounts) -> dict[str, Any]:
     said = {name: getattr(accounts, name) for name in _SAID}
     return {
         **said,
-        "privacy_unit": accounts.unit,
-        "most_records": 1 if accounts.person is None else accounts.person.most_records,
-        "differing": differing(accounts.person),
-        "neighbouring_relation": accounts.neighbouring,
+        "relation": accounts.relation,
+        "why_none": accounts.why_none,
         "words": in_words,
         "proof": proof_in_words,
         "number": _number,

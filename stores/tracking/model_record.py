@@ -24,12 +24,13 @@ from mlflow.types import ColSpec, DataType, Schema
 
 from deniable.foundation.errors import Refused
 from deniable.learners.entry import LearnerEntry
+from deniable.learners.registry import relation_of
 from deniable.privacy.loss import Guarantee
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from stores.publication.release_folder import SCHEMA, describe_domain, write_document
 from stores.servers.ui_links import mlflow_pages, run_page
-from stores.statement.statement import TEMPLATES, differing, in_words
+from stores.statement.statement import TEMPLATES, in_words
 from stores.tables.columns import columns_of
 from stores.tracking.client import recording
 from stores.tracking.experiment_page import DESCRIPTION
@@ -125,13 +126,14 @@ def _plain(learner: LearnerEntry) -> dict[str, str]:
 
 def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel) -> str:
     """The text of the model's page, in Markdown."""
+    person = workspace.spec.person
     return TEMPLATES.get_template("MODEL.md.jinja").render(
         release=workspace.release_id,
         release_page=run_page(logged.experiment_id, workspace.mlflow_run_id),
         title=workspace.spec.title,
         attributes=workspace.spec.domain.names,
         guarantee=guarantee,
-        differing=differing(workspace.spec.person),
+        changed=relation_of(dict(workspace.spec.learner), None if person is None else person.document()).changed,
         words=in_words,
         kind=workspace.spec.synthesis.guarantee,
         model_id=logged.model_id,

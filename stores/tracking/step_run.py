@@ -22,6 +22,7 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 
 from deniable.foundation.errors import Refused
 from deniable.privacy.loss import Guarantee, MechanismEvent
+from deniable.samplers.registry import words_of
 from schemas.provenance import Resource
 from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import steps_of_run
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from mlflow.types import Schema
 
 _NOTHING = Guarantee(0.0, 0.0, "basic")
-_NO_GUARANTEE = "none: privacy test 1 gives no differential privacy"
 _DIGEST_CHARACTERS = 36  # the longest that MLflow accepts
 _DIGESTS = {"public": "SHA-256", "keyed": "HMAC-SHA256 under the release key"}
 _MODEL = "model"
@@ -119,7 +119,8 @@ class StepRecord:
 
     def _cost(self, prefix: str, guarantee: Guarantee | None, events: Sequence[MechanismEvent]) -> None:
         if guarantee is None:
-            self.parameters(**{f"{prefix}guarantee": _NO_GUARANTEE})
+            why = words_of(self.workspace.spec.synthesis.guarantee).WHY_NONE
+            self.parameters(**{f"{prefix}guarantee": f"none, and no differential privacy: {why}"})
         else:
             self._unsent.costs.update({f"{prefix}epsilon": guarantee.epsilon, f"{prefix}delta": guarantee.delta})
         if events:

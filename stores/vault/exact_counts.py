@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deniable.foundation.errors import Refused
+from deniable.record.exact_stops import ExactStop, decided_exactly
 from stores.vault.private_files import PRIVATE_FILE, make_private_folder
 from stores.vault.workspace import Workspace
 
@@ -35,16 +36,19 @@ class RefusedByCounts(Refused):
             return ""
 
 
-def refused_by_counts(workspace: Workspace, step: str, sentence: str, counts: Iterable[str]) -> RefusedByCounts:
+def refused_by_counts(
+    workspace: Workspace, step: str, stop: ExactStop, sentence: str, counts: Iterable[str]
+) -> RefusedByCounts:
     """Write the counts to the vault, and return the refusal that names their file.
 
     Args:
         workspace: the release; its errors are kept even if it is discarded.
         step: the refusing step.
+        stop: the decision that the counts make, of which every statement speaks.
         sentence: see RefusedByCounts.
         counts: the counts, one per line.
     """
     path = make_private_folder(workspace.vault / "errors") / f"{step}.txt"
     path.touch(mode=PRIVATE_FILE)
     path.write_text("".join(f"{line}\n" for line in counts), encoding="utf-8")
-    return RefusedByCounts(sentence, path)
+    return decided_exactly(stop, RefusedByCounts(sentence, path))

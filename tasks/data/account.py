@@ -24,7 +24,8 @@ def account(workspace: Workspace) -> Accounts:
         accounts = accounts_of(workspace.spec)
         require_room(workspace, accounts)
         step.planned(accounts.total, accounts.events)
-        step.parameters(accountant=(accounts.total or accounts.model).accountant)
+        spent = accounts.total or (None if accounts.from_counts else accounts.model)
+        step.parameters(accountant="none" if spent is None else spent.accountant)
     return accounts
 
 

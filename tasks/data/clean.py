@@ -12,6 +12,7 @@ from deniable.foundation.domain import Person
 from deniable.foundation.errors import Refused
 from deniable.foundation.uniform import words_of_64_bits
 from deniable.privacy.one_person import first_records, kept_in_chunks, person_keys
+from deniable.record.exact_stops import NO_ROW, decided_exactly
 from schemas.references import Audience, Reference
 from stores.tables.tables import VALID, CodesWriter, encode, read_frames
 from stores.tracking.step_run import recorded_step
@@ -48,10 +49,11 @@ def clean(workspace: Workspace, checked: Reference) -> Reference:
                     valid_rows += len(valid)
                     writer.write(encode(valid[chosen.rows], domain), chosen.first_rows)
             if writer.rows == 0:
-                raise Refused(
+                msg = (
                     "a release must have records, and no row is in scope, complete and valid; see the report of the "
                     "step validate, and the schema's universe and codes for missing values."
                 )
+                raise decided_exactly(NO_ROW, Refused(msg))
         step.figures({"rows_clean": writer.rows}, Audience.INTERNAL)
         if person is not None:
             step.figures({"rows_of_the_same_person": valid_rows - writer.rows}, Audience.INTERNAL)

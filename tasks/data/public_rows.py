@@ -20,6 +20,7 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.tables import Tally
 from deniable.mechanisms import PublicTable
+from deniable.record.exact_stops import COPY_OF_SOURCE, decided_exactly
 from schemas.regular_files import require_regular
 from schemas.spec.release_spec import FileSource, PublicComparison, ReleaseSpec
 from stores.tables.sources import locate, opened_source
@@ -79,10 +80,11 @@ def digest_of(spec: ReleaseSpec, path: Path) -> str:
         raise InvalidInput(f"the public file must exist, and {path} does not; put it there, or name another.")
     digest = _sha256(path)
     if any(path.samefile(other) or _sha256(other) == digest for other in _files_of_source(spec)):
-        raise Refused(
+        msg = (
             "a public file must not be the source of the release, which is confidential, and it is; name a file that "
             "anyone may read, or a learner that pays for its choices."
         )
+        raise decided_exactly(COPY_OF_SOURCE, Refused(msg))
     return digest
 
 
@@ -108,10 +110,11 @@ def counted_publicly(
     if not records.rows:
         raise Refused(f"the public file {path.name} must have valid rows, got none; see the dataset's schema.")
     if records == (source or SourceRecords(spec, cache)).records:
-        raise Refused(
+        msg = (
             f"the public file {path.name} must not be a copy of the source of the release, which is confidential, and "
             "its valid rows are the same; name a file that anyone may read, or a learner that pays for its choices."
         )
+        raise decided_exactly(COPY_OF_SOURCE, Refused(msg))
     return tally
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.keys import WordStream
 from deniable.foundation.uniform import words_of_64_bits
+from deniable.record.exact_stops import EMPTY_PART
 from schemas.references import Audience, Reference
 from stores.tables.tables import CodesWriter, read_codes, read_first_rows
 from stores.tracking.step_run import recorded_step
@@ -63,6 +64,7 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
                 raise refused_by_counts(
                     workspace,
                     "split",
+                    EMPTY_PART,
                     "each part of the split must have a record, got one without; use a larger table, larger "
                     "probabilities, or a holdout of 0",
                     [

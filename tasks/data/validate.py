@@ -17,6 +17,7 @@ from pandera.errors import SchemaError, SchemaErrors
 from pandera.pandas import DataFrameSchema
 
 from deniable.foundation.errors import InvalidInput
+from deniable.record.exact_stops import TOO_MANY_INVALID, TOO_MANY_LEFT_OUT, UNREADABLE, ExactStop, decided_exactly
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from schemas.table import holds_text
@@ -155,24 +156,24 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
             step.document(findings.report(), "validation.json", Audience.INTERNAL)
             counted = ("valid", "out_of_universe", "missing", "invalid", "malformed")
             step.figures({f"rows_{name}": getattr(findings, name) for name in counted}, Audience.INTERNAL)
-            for said, share, allowed in _limits(workspace.spec, findings):
+            for stop, said, share, allowed in _limits(workspace.spec, findings):
                 if share > allowed:
-                    raise refused_by_counts(workspace, "validate", said, findings.in_words())
+                    raise refused_by_counts(workspace, "validate", stop, said, findings.in_words())
         return step.output(workspace.refer("checked", "checked.parquet", Audience.RESTRICTED, findings.rows))
 
 
-def _limits(spec: ReleaseSpec, findings: Findings) -> Iterator[tuple[str, Fraction, Fraction]]:
-    """Yield for each limit in the spec the refusal beyond it, the share found, and the share allowed."""
+def _limits(spec: ReleaseSpec, findings: Findings) -> Iterator[tuple[ExactStop, str, Fraction, Fraction]]:
+    """Yield for each limit in the spec the decision, the refusal beyond it, the share found, and the share allowed."""
     remedy = "got more; repair the source, correct the schema, or raise"
     if (allowed := spec.max_invalid_share) is not None:
         said = f"at most {float(allowed):.3%} of the rows in scope may be invalid, {remedy} max_invalid_share"
-        yield said, findings.share_invalid, allowed
+        yield TOO_MANY_INVALID, said, findings.share_invalid, allowed
     if (allowed := spec.max_dropped_share) is not None:
         reasons = "because they lack a value or have an invalid one"
         said = (
             f"at most {float(allowed):.3%} of the rows in scope may be left out {reasons}, {remedy} max_dropped_share"
         )
-        yield said, findings.share_dropped, allowed
+        yield TOO_MANY_LEFT_OUT, said, findings.share_dropped, allowed
 
 
 def examine(schema: DataFrameSchema, frame: pd.DataFrame, findings: Findings) -> pd.DataFrame:
@@ -218,10 +219,11 @@ def _count_failures(errors: Iterable[SchemaError], rows: int, findings: Findings
     for error in errors:
         column, check = error.column_name or "row", getattr(error.check, "name", None) or str(error.check)
         if not isinstance(error.check_output, pd.Series):
-            raise InvalidInput(
+            msg = (
                 f"the schema must fit the source and check values one by one, and {check} of {column} does not; "
                 f"correct the schema."
             )
+            raise decided_exactly(UNREADABLE, InvalidInput(msg))
         refused = error.check_output.index[~error.check_output.to_numpy(bool)]
         findings.add_invalid(column, check, refused)
         invalid[refused] = True

@@ -184,6 +184,8 @@ def write_documents(
         attributes=domain.names,
         rules=len(domain.rules),
         person=accounts.person,
+        relation=accounts.relation,
+        bounded=accounts.total is not None,
         binned=[attribute.name for attribute in domain.attributes if attribute.bins is not None],
         structure=accounts.structure,
         kind=accounts.kind,

@@ -6,6 +6,7 @@ from itertools import chain
 from deniable.evaluation.utility import sample_rows
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
+from deniable.record.exact_stops import EMPTY_PART, decided_exactly
 from schemas.references import Reference
 from stores.tables.tables import read_codes
 from stores.vault.workspace import Workspace
@@ -50,7 +51,7 @@ def _sample(workspace: Workspace, step: str, tables: Sequence[Reference], size: 
     if first is None:
         names = " and ".join(table.name for table in tables)
         msg = f"{names} must hold records to be evaluated, got none; give the part a larger share of the split."
-        raise InvalidInput(msg)
+        raise decided_exactly(EMPTY_PART, InvalidInput(msg))
     words = workspace.key().stream(
         step=step,
         mechanism="sample records",

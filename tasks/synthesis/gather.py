@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import Refused
+from deniable.record.exact_stops import NOTHING_PASSED, decided_exactly
 from schemas.references import Audience, Reference
 from stores.ledger.charging import commit
 from stores.tables.tables import CodesWriter, read_codes
@@ -42,7 +43,7 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
                 "at least one candidate must pass the privacy test, got none; "
                 "raise omega, lower k, give seeds a larger share, or bring more records."
             )
-            raise Refused(msg)
+            raise decided_exactly(NOTHING_PASSED, Refused(msg))
         with (
             workspace.writing("released.parquet", Audience.INTERNAL) as path,
             # The published table has these row groups, whereas those of the blocks reveal how many of each chunk

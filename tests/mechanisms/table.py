@@ -291,6 +291,20 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "split": _WITHOUT_STRUCTURE,
         "synthesis": {"guarantee": CHARGED, "records": 400, "chunk_candidates": 128},
     },
+    "per_draw of origins whose destinations are public": {
+        **_COMMUTES,
+        "learner": {
+            "kind": "origin_destination",
+            "destination": "work",
+            "origin": "home",
+            "privacy": "pdp",
+            "epsilon": 4,
+            "delta": 1e-5,
+            "totals": {"mill": 900, "port": 400, "school": 150, "farm": 50},
+        },
+        "budget": {"dataset": "people-replaced", "epsilon": 10, "delta": 0.01},
+        "synthesis": {"guarantee": CHARGED, "records": 1500, "chunk_candidates": 512, "delta": 1e-5},
+    },
 }
 """Entries of mechanisms that are planned, drawn and charged otherwise than the smallest one."""
 

@@ -29,7 +29,7 @@ from deniable.privacy.step_costs import part_delta, read_probability
 from deniable.samplers.registry import SAMPLERS as SAMPLERS_THERE
 from deniable.verification.planned_events import check_planned, expected_steps
 from deniable.verification.record import step_costs
-from schemas.spec.accounts import accounts_of
+from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import note_publication, open_ledger, opened_streams
@@ -40,6 +40,7 @@ from tests.conftest import ROOT
 from tests.golden.made import KEY, NOTED, cases_of_rows, compared, digests
 from tests.mechanisms.table import LEARNERS, ROWS, SAMPLERS
 from tests.published import Published, faults, leaves, with_change
+from tests.relation_words import RELATIONS, texts_of, words_of_others
 from tests.whole_release import Drawn, drawn_release
 
 AGAINST_THE_SPEC = "the events of every step are those that follow from spec and domain"
@@ -294,3 +295,34 @@ def test_a_learner_that_adds_noise_names_the_test_of_its_law(kind: str) -> None:
     for law in row.laws:
         file, name = law.split("::")
         assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_every_sentence_is_of_the_releases_own_relation(made: Made) -> None:
+    """All texts speak of what this release protects, and one about anything else is found in each of them."""
+    relation, total = made.drawn.accounts.relation, made.drawn.accounts.total
+    texts = dict(texts_of(made.drawn, made.published.files))
+    assert {"PRIVACY.md", "README.md", "privacy.json", "index.html", "report", "in short", "plan"} <= set(texts)
+    assert ("MLflow's model" in texts) != made.spec.learner.is_drawn_from_counts
+    for name, text in texts.items():
+        assert words_of_others(relation, text) == [], name
+    for other in RELATIONS.values():
+        if other.kind != relation.kind:
+            for name in ("PRIVACY.md", "privacy.json", "index.html", "report", "plan"):
+                assert words_of_others(other, texts[name]), (other.kind, name)
+    page, privacy = texts["index.html"], " ".join(texts["PRIVACY.md"].split())
+    for line in relation.not_covered:
+        assert line in privacy
+        assert line in page
+        assert line in texts["privacy.json"]
+    assert relation.holds in page
+    assert page.count("is the largest possible share of correct guesses") == meters(made.drawn.accounts)
+    assert page.count(f"guesses {relation.guessed}.") == meters(made.drawn.accounts) or not relation.is_guarantee
+    assert ("no differential privacy" in texts["plan"]) == (total is None)
+    assert ("privacy test 1" in "".join(texts.values())) == (made.spec.synthesis.tests and total is None)
+
+
+def meters(accounts: Accounts) -> int:
+    """How many bounds on guesses a page shows: of the release, and of the model where that is something else."""
+    total, model = accounts.total, accounts.model
+    own = 0 if accounts.from_counts or (total is not None and total.epsilon == model.epsilon) else 1
+    return own + (total is not None)

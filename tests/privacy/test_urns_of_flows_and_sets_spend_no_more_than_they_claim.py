@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
-from math import comb, exp, expm1, log, prod
+from math import exp, expm1, log, prod
 
 import numpy as np
 import pytest
@@ -20,35 +20,9 @@ from deniable.learners.origin_destination import bounds
 from deniable.learners.origin_destination.draws import draw_origins, is_acceptable
 from deniable.learners.origin_destination.plan import TRIES, FlowsPlan, kept_probability, log_above
 from deniable.privacy.urn_costs import UNIT, prior_for, urn_epsilon
+from tests.urn_law import Law, Table, tables, urn_law
 
 FALSE_ALARM = 1e-9
-Table = tuple[int, ...]
-Law = dict[Table, Fraction]
-
-
-@cache
-def tables(total: int, cells: int) -> tuple[Table, ...]:
-    """All counts of a total in so many cells."""
-    if cells == 1:
-        return ((total,),)
-    return tuple((first, *rest) for first in range(total + 1) for rest in tables(total - first, cells - 1))
-
-
-@cache
-def urn_law(counts: Table, prior: int, draws: int) -> Law:
-    """The exact law of the numbers drawn from a Polya urn, Dirichlet-multinomial."""
-    weights = [UNIT * count + prior for count in counts]
-    whole = prod((sum(weights) + UNIT * u for u in range(draws)), start=1)
-    law = {}
-    for drawn in tables(draws, len(counts)):
-        ways, left = 1, draws
-        for number in drawn:
-            ways, left = ways * comb(left, number), left - number
-        rising = prod(
-            (weight + UNIT * u for weight, number in zip(weights, drawn, strict=True) for u in range(number)), start=1
-        )
-        law[drawn] = Fraction(ways * rising, whole)
-    return law
 
 
 def replaced(total: int, cells: int) -> Iterator[tuple[Table, Table]]:

@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.foundation.errors import InvalidInput
+from deniable.privacy.neighbours import RECORD
 from flows.cli.plan import show_plan
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from schemas.table import columns_read, domain_of, identifier, nominal, person_of, table
-from stores.statement.statement import NOT_COVERED
+from stores.statement.statement import OF_EVERY_RELEASE
 from stores.tables.tables import load_codes
 from stores.vault.step_log import noted_steps
 from tasks.audit.restage import restage
@@ -24,6 +25,7 @@ from tasks.data.clean import clean
 from tasks.data.ingest import ingest
 from tasks.data.validate import validate
 from tests.published import Published, faults
+from tests.relation_words import texts_of, words_of_others
 from tests.small_release import NAMES, QUICK, SCHEMA, made_up_people, write_small_release
 from tests.tasks.hand_made import workspace_of
 from tests.whole_release import Drawn, drawn_release
@@ -78,7 +80,7 @@ def published(drawn: Drawn) -> Published:
     return Published.of(drawn)
 
 
-def test_the_release_holds_and_its_unit_is_a_person(published: Published) -> None:
+def test_the_release_holds_and_its_unit_is_a_person(drawn: Drawn, published: Published) -> None:
     report = published.verify(with_ledger=True)
     assert report.holds, faults(report)
     said, record = published.document("privacy.json"), published.record
@@ -86,7 +88,7 @@ def test_the_release_holds_and_its_unit_is_a_person(published: Published) -> Non
     assert said["neighbouring_relation"].startswith("one is the other with all records of one person added or removed")
     assert said["rows_left_out"]["rules"][-1].startswith("rows without patient, and of the other rows with the same")
     assert not any("People with several records" in line for line in said["not_covered"])
-    assert len(said["not_covered"]) == len(NOT_COVERED)
+    assert said["not_covered"][1:] == list(OF_EVERY_RELEASE)
     assert published.document("schema.json")["person"] == {"column": COLUMN, "most_records": 1}
     assert record["schema"]["person"] == {"column": COLUMN, "most_records": 1}
     assert record["release"]["dataset"] == f"people{ENDING}"
@@ -95,13 +97,23 @@ def test_the_release_holds_and_its_unit_is_a_person(published: Published) -> Non
         None,
     }
     words = published.files["PRIVACY.md"].decode()
-    assert f"is {UNIT} of the confidential table" in words
+    assert f"The **privacy unit** is {UNIT}." in words
+    assert "reveals about\nwhether a given person was in the table" in words
     assert "differ by\nall records of one person: one is the other" in words
     assert "differ by all records of one person added or removed" in words
     assert UNIT in published.files["index.html"].decode()
     readme = published.files["README.md"].decode()
     assert "those with the same patient, one record each was used" in readme
     assert "The numbers of wage were counted by bins" in readme
+    require_words_of_a_person(drawn, published)
+
+
+def require_words_of_a_person(drawn: Drawn, published: Published) -> None:
+    """Require all texts of a release to speak of people, and not of records or anything else that is not protected."""
+    relation = drawn.accounts.relation
+    for name, text in texts_of(drawn, published.files):
+        assert words_of_others(relation, text) == [], name
+        assert words_of_others(RECORD, text) or name in ("README.md", "MLflow's runs"), name
 
 
 def test_no_public_file_has_an_identifier(published: Published) -> None:

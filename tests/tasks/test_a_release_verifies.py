@@ -15,6 +15,7 @@ from deniable.foundation.errors import Refused
 from deniable.ledger.drawing_versions import VERSIONS
 from deniable.ledger.entries import Publication, day_of
 from deniable.plausible_deniability.privacy_tests import best_t, theorem_1
+from deniable.record.publication_rules import publication, rows_left_out
 from deniable.record.trust import Revocation, TrustedKeys
 from deniable.verification.lineage import flow_of
 from deniable.verification.release import CheckedContents
@@ -254,7 +255,7 @@ def test_the_domain_of_every_dataset_is_read_back_from_its_description(dataset: 
 
 def first_statement(stated: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
     """What a statement of version 1 would have said."""
-    added = {"trust_model", "rows_left_out", "publication", "subgroup_error"}
+    added = {"trust_model", "rows_left_out", "publication", "subgroup_error", "hides", "adversary"}
     said = {name: deepcopy(value) for name, value in stated.items() if name not in added} | {"statement": 1}
     del said["model"]["choices"]
     said.get("plausible_deniability", {}).pop("fewer_than_k", None)
@@ -262,6 +263,27 @@ def first_statement(stated: dict[str, Any], record: dict[str, Any]) -> dict[str,
         del said["released_record"]["of"]
         said["released_record"]["t"] = record["cost"].get("record_t")
     return said
+
+
+def second_statement(stated: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    """What a statement of version 2 would have said."""
+    spec = record["spec"]["document"]
+    kept = {name: deepcopy(value) for name, value in stated.items() if name not in {"hides", "adversary", "sampling"}}
+    kept["trust_model"] = stated["trust_model"].replace(
+        "drawn noise and records as the signed record says", "added the noise that the signed record names"
+    )
+    lists = {"rows_left_out": rows_left_out(spec, None, 2), "publication": publication(spec, version=2)}
+    return {**kept, **lists, "statement": 2}
+
+
+def test_a_statement_of_version_2_holds_as_it_did_and_no_mixture_does(published: Published) -> None:
+    stated = published.document("privacy.json")
+    second = second_statement(stated, published.record)
+    report = published.with_document("privacy.json", second).verify(with_ledger=True)
+    assert report.holds, faults(report)
+    for name in ("adversary", "trust_model", "publication", "rows_left_out"):
+        mixed = {**second, name: stated[name]}
+        assert f"privacy.json: {name}" in faults(published.with_document("privacy.json", mixed).verify())
 
 
 def test_a_statement_of_version_1_holds_as_it_did_and_no_mixture_does(published: Published) -> None:

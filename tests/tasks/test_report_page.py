@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable.privacy.neighbours import RECORD
 from deniable.samplers.seedless.spec import Entry as Seedless
 from reports.figures.decimal_places import digits_of
 from reports.figures.numbers import within
@@ -20,7 +21,7 @@ from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
 from schemas.references import Audience
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
-from stores.statement.statement import NOT_COVERED
+from stores.statement.statement import not_covered
 from tests.conftest import ROOT
 from tests.evaluated_release import EvaluatedRelease, population
 from tests.html_page import Page
@@ -191,7 +192,7 @@ def test_costs_are_never_shown_smaller_than_they_are(page: Page) -> None:
 
 def test_a_vacuous_total_is_called_so_and_what_is_not_covered_is_listed(page: Page) -> None:
     assert "The total for the whole release is vacuous" in page.text["strong"]
-    assert set(NOT_COVERED) <= set(page.text["li"])
+    assert set(not_covered(RECORD)) <= set(page.text["li"])
 
 
 def test_a_release_without_graph_seeds_baseline_or_thresholds_has_a_report_too(content: ReportContent) -> None:

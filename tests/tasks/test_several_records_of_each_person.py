@@ -39,7 +39,16 @@ from tests.mechanisms.table import CERTIFIED, LEARNERS, SAMPLERS
 from tests.published import Published, faults
 from tests.small_release import HISTOGRAM_SEEDS, NAMES, QUICK, SPEC
 from tests.tasks.hand_made import workspace_of
-from tests.tasks.test_a_person_with_several_records import COLUMN, ENDING, OF_PEOPLE, PEOPLE, UNIT, spec_of, stays
+from tests.tasks.test_a_person_with_several_records import (
+    COLUMN,
+    ENDING,
+    OF_PEOPLE,
+    PEOPLE,
+    UNIT,
+    require_words_of_a_person,
+    spec_of,
+    stays,
+)
 from tests.whole_release import Drawn, drawn_release
 
 MOST = 3
@@ -78,7 +87,7 @@ def published(drawn: Drawn) -> Published:
     return Published.of(drawn)
 
 
-def test_the_release_holds_and_says_how_many_records_of_a_person_were_used(published: Published) -> None:
+def test_the_release_holds_and_says_how_many_records_of_a_person_were_used(drawn: Drawn, published: Published) -> None:
     report = published.verify(with_ledger=True)
     assert report.holds, faults(report)
     said, record = published.document("privacy.json"), published.record
@@ -92,6 +101,7 @@ def test_the_release_holds_and_says_how_many_records_of_a_person_were_used(publi
     assert record["release"]["dataset"] == f"people{ENDING}"
     words = " ".join(published.files["PRIVACY.md"].decode().split())
     assert "At most 3 records of each person were used" in words
+    require_words_of_a_person(drawn, published)
     assert "Each person was selected for this, with all records used, with probability 0.8" in words
     assert "group privacy: as many times the cost of one record as records of a person are used" in words
     assert "at most 3 records each were used" in " ".join(published.files["README.md"].decode().split())

@@ -13,6 +13,7 @@ from deniable.folder_on_disk import FolderOnDisk
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.local.responding import respond, written_line
 from deniable.local.survey import read_survey
+from deniable.privacy import neighbours
 from deniable.record.attestation import SURVEY, Envelope, Statement, statement
 from deniable.verification.release import RECORD, ReleaseReport, Trust, verify_release
 from deniable.verification.survey import is_survey, survey_lines, verify_survey
@@ -21,6 +22,7 @@ from stores.keys.trust_file import trusted_keys
 from tasks.survey.collect_responses import collect_responses
 from tasks.survey.estimate_shares import estimate_shares
 from tasks.survey.publish_survey import publish_survey
+from tests.relation_words import words_of_others
 from tests.unit.test_local import ANSWERS, DOCUMENT, key
 
 LEVEL = Fraction(95, 100)
@@ -74,6 +76,29 @@ def test_a_survey_verifies_and_states_its_local_guarantee(state: Path, folder: P
     predicate = Statement.from_payload(Envelope.from_text((folder / RECORD).read_bytes()).payload).predicate
     assert predicate["left_out"] == {"repeated": 1, "unreadable": 1}
     assert "respondents 40" in list(survey_lines(predicate))
+
+
+def test_a_statement_speaks_of_answers_alone_and_that_someone_took_part_is_read_off(folder: Path) -> None:
+    told = (folder / "PRIVACY.md").read_text(encoding="utf-8")
+    assert words_of_others(neighbours.ANSWERS, told) == []
+    assert words_of_others(neighbours.RECORD, told)
+    assert neighbours.ANSWERS.left_out[0] in told
+    assert neighbours.ANSWERS.hidden in " ".join(told.split())
+    assert neighbours.COMPUTATIONAL in " ".join(told.split())
+    # Anyone who knows that 39 others took part knows that one more did.
+    lines = (folder / "responses.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) - 1 - 39 == 1
+
+
+def test_a_statement_of_the_first_version_holds_as_it_did(state: Path, folder: Path, tmp_path: Path) -> None:
+    copy = _copy(folder, tmp_path)
+    told = (copy / "PRIVACY.md").read_text(encoding="utf-8")
+    first, more, _ = told.partition("\n## The terms")
+    assert more
+    (copy / "PRIVACY.md").write_text(first, encoding="utf-8")
+    signed_anew(copy, state, lambda _: None)
+    report = verified(state, copy)
+    assert report.holds, report.lines
 
 
 def test_no_pseudonym_and_no_order_of_arrival_is_published(folder: Path) -> None:

@@ -9,11 +9,15 @@ import pytest
 from pandera import config
 
 from deniable.foundation.errors import InvalidInput, Refused
+from deniable.record.exact_stops import LEFT_OUT, of_a_person
 from flows import __main__ as command
 from stores.tables.tables import VALID as MARK
+from stores.tables.tables import malformed_rows
 from stores.vault.exact_counts import RefusedByCounts
+from tasks.data.clean import clean
 from tasks.data.ingest import ingest
 from tasks.data.validate import Findings, examine, validate
+from tests.small_release import QUICK, SPEC, write_small_release
 from tests.tasks.hand_made import INVALID, MISSING, OUT_OF_SCOPE, UNREADABLE, VALID, workspace_of, write_people
 
 ALL = [*VALID, *MISSING, *OUT_OF_SCOPE, *INVALID, *UNREADABLE]
@@ -199,3 +203,59 @@ def test_no_column_is_worse_for_being_wrong_altogether(tmp_path: Path) -> None:
         frame = pd.DataFrame({"age": ["x"] * 1000, "sex": np.ones(1000), "job": "clerk", "wage": 1})
         examine(workspace.spec.schema, frame, found)
     assert (found.invalid, found.out_of_universe) == (1000, 0)
+
+
+OF_EVERY_REASON = """
+import pandas as pd
+
+from schemas.rules import impossible
+from schemas.table import nominal, numeric, table
+
+
+def grown_up(person: pd.DataFrame) -> pd.Series:
+    '''Persons of 18 or more.'''
+    return person["age"] >= 18
+
+
+schema = table(
+    {"age": numeric(0, 99, width=10), "sex": nominal(["f", "m"], missing=["?"])},
+    description="Made-up people.",
+    target="sex",
+    universe=grown_up,
+    person="id",
+    reads={"age": int, "sex": str, "id": str},
+    rules=[impossible({"age": range(90, 100), "sex": ["m"]}, source="page 1")],
+)
+"""
+ROWS_BY_REASON: dict[str, list[list[str]]] = {
+    "out_of_universe": [["a", "17", "f"]],
+    "missing": [["b", "30", "?"], ["c", "30", ""]],
+    "invalid": [["d", "30", "x"], ["e", "120", "f"]],
+    "broken_rule": [["f", "95", "m"]],
+    "malformed": [["g", "30", "f", "f"]],
+}
+OF_PEOPLE = [["", "30", "f"], ["h", "40", "f"], ["h", "41", "f"]]
+
+
+def test_every_row_that_is_left_out_has_a_stated_reason_and_every_reason_leaves_rows_out(tmp_path: Path) -> None:
+    good, bad = [["y", "30", "f"], ["z", "95", "f"]], [row for rows in ROWS_BY_REASON.values() for row in rows]
+    asked = {"quasi_identifiers": ["age"], "sensitive": ["sex"], "known": ["age"]}
+    spec = write_small_release(
+        tmp_path / "spec",
+        people=[*good, *bad, *OF_PEOPLE],
+        names=["id", "age", "sex"],
+        schema=OF_EVERY_REASON,
+        **QUICK,
+        max_invalid_share=1,
+        evaluation={**SPEC["evaluation"], **asked},
+    )
+    assert set(ROWS_BY_REASON) == {reason.name for reason in LEFT_OUT}
+    with workspace_of(spec) as workspace:
+        snapshot = ingest(workspace)
+        marked = validate(workspace, snapshot)
+        assert malformed_rows(snapshot.path) == len(ROWS_BY_REASON["malformed"])
+        marks = pd.read_parquet(marked.path)[MARK].tolist()
+        bad_marks = [False] * (len(bad) - len(ROWS_BY_REASON["malformed"]))
+        assert marks == [True, True, *bad_marks, False, True, True]
+        assert clean(workspace, marked).rows == 3, "one of two rows of a person, and none without an identifier"
+    assert of_a_person({"column": "id", "most_records": 1}).startswith("rows without id, and of the other rows")

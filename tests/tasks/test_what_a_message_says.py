@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from deniable.foundation.errors import InvalidInput
+from deniable.record.exact_stops import TOO_MANY_INVALID
 from flows import __main__ as command
 from flows import replay
 from flows.cli.discard import discard_release
@@ -126,7 +127,9 @@ def test_a_decision_is_signed_and_reasoned_in_visible_text(tmp_path: Path, by: s
 def test_a_replay_says_why_counts_stopped_it_and_shows_none_of_them(tmp_path: Path) -> None:
     spec = load_spec(write_small_release(tmp_path / "spec", people=[]))
     workspace = Workspace(state=tmp_path / "state", release_id="small-1", spec=spec, mlflow_run_id="none")
-    refused = refused_by_counts(workspace, "validate", "rows must be valid, got others", ["61 of 3,000 rows"])
+    refused = refused_by_counts(
+        workspace, "validate", TOO_MANY_INVALID, "rows must be valid, got others", ["61 of 3,000 rows"]
+    )
     finding = replay._failing("validate", refused, workspace)
     assert finding == Finding("validate", "failed", "rows must be valid, got others")
     assert "61" in refused.counts()

@@ -125,12 +125,22 @@ def test_the_statement_says_what_may_be_published() -> None:
     assert made.bound() == 20 + margin(LAW, 0.95) == 53
     assert made.statement == (
         "With 95% confidence, no count of the 5 pairs of attributes that were not measured is off by more than 53 "
-        "records in the model, which is 5.3 percentage points of the estimated 1,000 records that were counted."
+        "records in a sample of 1,000,000 records of the model, scaled to as many as were counted, which is 5.3 "
+        "percentage points of the estimated 1,000 records that were counted."
     )
     assert certificate(measured(*ONES), -500).bound() == 0
     assert "says nothing" in certificate(measured(*ONES), 2_000).statement
     again = Certificate.from_document(DOMAIN, json.loads(json.dumps(made.document())))
     assert again.document() == made.document()
+
+
+def test_a_certificate_of_the_first_format_holds_with_its_own_sentence_and_with_no_other() -> None:
+    made = certificate(queried()).document()
+    first = replace(certificate(queried()), form=certificates.FIRST_FORMAT).document()
+    assert "in the model, which is" in first["statement"]
+    assert check(RECORD, first) == ()
+    assert "statement" in " ".join(check(RECORD, {**first, "statement": made["statement"]}))
+    assert "statement" in " ".join(check(RECORD, {**made, "statement": first["statement"]}))
 
 
 EVENT = {
@@ -184,7 +194,7 @@ CHANGES: list[tuple[str, Callable[[Document], object]]] = [
     ("must sum to", lambda own: own["pairs"][0]["model"][0].__setitem__(0, 600)),
     ("none below 0", lambda own: own["pairs"][0]["model"][0].__setitem__(0, -1)),
     ("whole numbers", lambda own: own["pairs"][0]["model"][0].__setitem__(0, 0.5)),
-    ("format", lambda own: own.update(format="deniable/certificate/2")),
+    ("format", lambda own: own.update(format="deniable/certificate/3")),
     ("entries of its format", lambda own: own.update(more=1)),
 ]
 

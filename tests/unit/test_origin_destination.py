@@ -28,9 +28,10 @@ from deniable.learners.origin_destination.plan import (
 )
 from deniable.learners.origin_destination.spec import Entry
 from deniable.learners.origin_destination.steps import steps
-from deniable.learners.origin_destination.verification import check_urns, expected_draws, neighbouring
+from deniable.learners.origin_destination.verification import check_urns, expected_draws, relation
 from deniable.privacy.composition import joint_split
 from deniable.privacy.loss import Guarantee
+from deniable.privacy.neighbours import ORIGIN, RECORD
 from deniable.privacy.urn_costs import UNIT
 from tests.drawn_noise import OneStream
 
@@ -143,10 +144,12 @@ def test_draws_are_apportioned_to_noisy_totals_and_add_up() -> None:
 
 
 def test_pure_flows_are_private_for_added_records_and_others_for_replaced_origins() -> None:
-    assert neighbouring(dict(entry())) is None
-    relation = neighbouring(dict(entry(privacy="pdp", delta=Fraction(1, 10**5))))
-    assert relation is not None
-    assert "origin replaced" in relation
+    measured = relation(dict(entry(totals=None, totals_epsilon=1)))
+    assert measured == RECORD
+    public = relation(dict(entry()))
+    assert public.neighbouring == RECORD.neighbouring
+    assert public.conditions
+    assert relation(dict(entry(privacy="pdp", delta=Fraction(1, 10**5)))) == ORIGIN
 
 
 def test_events_are_one_worst_destination_and_a_single_origin_costs_nothing() -> None:

@@ -13,9 +13,11 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.learners.cfs.parameters import ParameterRecipe
 from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.learners.registry import relation_of
 from deniable.plausible_deniability.privacy_tests import fewest_seeds, pass_probability
+from deniable.privacy.neighbours import NOTHING_HIDDEN, ORIGIN, RECORD, of_people
 from deniable.record.publication_rules import publication, rows_left_out
-from deniable.record.statement import choices
+from deniable.record.statement import VERSION, choices, faults_of_unit, relation_before_third
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
 from deniable.samplers.tested_seeds.words import seeds_below_k
 from stores.statement.statement import number_of
@@ -27,6 +29,7 @@ SPEC: dict[str, Any] = {
     "split": {"shared": "4/5", "holdout": "1/5"},
     "synthesis": SEEDLESS,
 }
+PDP: dict[str, Any] = {"kind": "origin_destination", "privacy": "pdp", "totals": {"mill": 9}}
 POLICY: dict[str, Any] = {
     "exact_figures_decide": True,
     "publish_within": {},
@@ -97,37 +100,38 @@ def test_the_errors_of_a_network_and_of_a_histogram_are_those_of_their_counts() 
 
 
 def test_what_publication_tells_is_said_of_each_spec() -> None:
-    alone = publication(SPEC)
+    alone = publication(SPEC, version=VERSION)
     assert alone["decided_by"].startswith("nobody")
     assert "At most 0.01 of the rows in scope were invalid" in alone["tells"][0]
     assert not any("exact figures" in each.lower() for each in alone["tells"])
-    assert publication(SPEC, approved=True)["decided_by"].startswith("the person who approved it")
-    asked = publication({**SPEC, "decision": POLICY}, approved=True)
+    assert publication(SPEC, approved=True, version=VERSION)["decided_by"].startswith("the person who approved it")
+    asked = publication({**SPEC, "decision": POLICY}, approved=True, version=VERSION)
     assert asked["decided_by"].startswith("a person, who is asked whatever was measured")
     assert asked["tells"] == alone["tells"]
     bounds = {"publish_within": {"tvd_2way_max": 0.1}, "refuse_beyond": {"accuracy_tree_min": 0.5}}
-    decided = publication({**SPEC, "decision": {**POLICY, **bounds}})
+    decided = publication({**SPEC, "decision": {**POLICY, **bounds}}, version=VERSION)
     assert decided["decided_by"].startswith("exact figures of the real records")
     assert [each for each in decided["tells"] if "xact figures" in each] == [
         "Exact figures of the real records were within bounds: accuracy_tree at least 0.5.",
         "Unless a person approved it, which the record says, exact figures were within bounds: tvd_2way at most 0.1.",
     ]
     asked_anyway = {**POLICY, "publish_within": bounds["publish_within"], "always_ask": True}
-    assert publication({**SPEC, "decision": asked_anyway}) == asked
-    always = publication({**SPEC, "decision": {**POLICY, **bounds, "always_ask": True}})
+    assert publication({**SPEC, "decision": asked_anyway}, version=VERSION) == asked
+    always = publication({**SPEC, "decision": {**POLICY, **bounds, "always_ask": True}}, version=VERSION)
     assert not any("Unless a person" in each for each in always["tells"])
-    assert any("refresh" in each for each in publication({**SPEC, "refresh": {"budget": {}}})["tells"])
+    refreshed = publication({**SPEC, "refresh": {"budget": {}}}, version=VERSION)
+    assert any("refresh" in each for each in refreshed["tells"])
     short = {"max_dropped_share": "1/20", "split": {"shared": "1", "holdout": "0"}, "synthesis": SEEDLESS}
-    (dropped, _, not_measured) = publication(short)["tells"]
+    (dropped, _, not_measured) = publication(short, version=2)["tells"]
     assert dropped.startswith(
         "At most 0.05 of the rows in scope were left out, because they were invalid or had no value"
     )
     assert "utility was not measured on held-out records, and risk was not measured" in not_measured
-    left_out = rows_left_out(short, None)
+    left_out = rows_left_out(short, None, VERSION)
     assert left_out["largest_share_of_rows_left_out"] == 0.05
     assert "largest_share_of_invalid_rows" not in left_out
     tested = {**SPEC, "synthesis": {"guarantee": "tested_seeds", "test": 2}}
-    assert any("candidate passed" in each for each in publication(tested)["tells"])
+    assert any("candidate passed" in each for each in publication(tested, version=VERSION)["tells"])
 
 
 @pytest.mark.parametrize(
@@ -135,3 +139,26 @@ def test_what_publication_tells_is_said_of_each_spec() -> None:
 )
 def test_one_thing_is_singular(number: int, words: str) -> None:
     assert number_of(number, "choice") == words
+
+
+def test_earlier_statements_called_every_unit_but_a_person_a_record_and_those_of_origins_are_named() -> None:
+    record = {"spec": {"document": {"learner": PDP}}, "schema": {}}
+    assert relation_before_third(ORIGIN)["privacy_unit"] == "one record"
+    assert relation_before_third(ORIGIN)["neighbouring_relation"] == ORIGIN.neighbouring
+    assert relation_before_third(NOTHING_HIDDEN)["neighbouring_relation"] == RECORD.neighbouring
+    person = of_people(RECORD, {"column": "id", "most_records": 2})
+    assert relation_before_third(person)["privacy_unit"] == person.unit
+    assert relation_of(record["spec"]["document"]["learner"]) is ORIGIN
+    assert faults_of_unit({"statement": 2}, record)
+    assert not faults_of_unit({"statement": 3}, record)
+    pure = {**record, "spec": {"document": {"learner": {**PDP, "privacy": "pure", "totals": None}}}}
+    assert not faults_of_unit({"statement": 2}, pure)
+
+
+def test_a_guarantee_that_rests_on_public_totals_or_files_says_so_first() -> None:
+    assert relation_of({**PDP, "privacy": "pure"}).not_covered[0].startswith("Numbers of workers that come")
+    assert relation_of({**PDP, "privacy": "pure", "totals": None}) is RECORD
+    assert relation_of({"kind": "nist_mst"}).not_covered[0].startswith("A selection that is not public.")
+    assert not ORIGIN.conditions, "exact totals may come from the table, for nothing is hidden that they tell"
+    person = relation_of({"kind": "nist_mst"}, {"column": "id", "most_records": 1})
+    assert [line.split()[0] for line in person.not_covered] == ["A", "People"]

@@ -8,7 +8,11 @@ from deniable.foundation.domain import Domain
 from deniable.learners.diverse.plan import EVENTS
 from deniable.learners.pegs.plan import faults_of_urns, keys_in_spec, urns_document
 from deniable.privacy.loss import MechanismEvent
+from deniable.privacy.neighbours import NOTHING_HIDDEN, Relation
 from deniable.privacy.planned import Document, ExpectedStep
+
+RELATION: Final[Relation] = NOTHING_HIDDEN
+"""How random a draw is depends on the counts, so no neighbouring tables are hard to distinguish."""
 
 
 def expected_draws(_: Document, __: Domain) -> tuple[MechanismEvent, ...]:

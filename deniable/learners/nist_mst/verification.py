@@ -1,6 +1,7 @@
 """The requirements on this learner's steps, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, Final
@@ -15,11 +16,24 @@ from deniable.measurements.checks import check_measurements
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
 from deniable.privacy.loss import MechanismEvent
+from deniable.privacy.neighbours import RECORD, Relation
 from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned, beyond_budget
 from deniable.privacy.step_costs import StepCost
 
 FILE: Final = "selection.json"
 FORMAT: Final = "deniable/public-selection/1"
+
+RELATION: Final[Relation] = replace(
+    RECORD,
+    conditions=(
+        (
+            "A selection that is not public. The tables of several attributes follow from a file that the producers "
+            "vouch is public (`selection.json`); the guarantee holds only if nothing in it comes from the confidential "
+            "table."
+        ),
+    ),
+)
+"""One record added or removed, on the condition that the file of the selection is public."""
 
 _FOLLOWS = "the tables are those that follow from the public file's figures"
 

@@ -1,6 +1,7 @@
 """The requirements on this learner's steps and draws, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -8,6 +9,7 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.learners.origin_destination.plan import TOTALS_QUERY, draws_of, plan_of, urns_document
 from deniable.privacy.loss import DiscreteLaplaceEvent, MechanismEvent
+from deniable.privacy.neighbours import ORIGIN, RECORD, Relation
 from deniable.privacy.planned import (
     Delta,
     Document,
@@ -19,15 +21,17 @@ from deniable.privacy.planned import (
 )
 from deniable.privacy.step_costs import StepCost, read_probability
 
-_OF_ORIGINS: Final = (
-    "one is the other with one worker's origin replaced; the destination of each worker, and so the number of workers "
-    "of each destination, is public"
+_PUBLIC_TOTALS: Final = (
+    "Numbers of workers that come from the confidential table. The number of workers of each destination was given as "
+    "public and is published exactly (`urns.json`); the guarantee holds only if it was not counted in that table."
 )
 
 
-def neighbouring(asked: Document) -> str | None:
-    """The definition of neighbouring tables; None for one record added or removed, as for pure privacy."""
-    return _OF_ORIGINS if asked["privacy"] == "pdp" else None
+def relation(asked: Document) -> Relation:
+    """An origin replaced, for `pdp`; for pure privacy a record added or removed, if public totals are indeed public."""
+    if asked["privacy"] == "pdp":
+        return ORIGIN
+    return RECORD if asked["totals"] is None else replace(RECORD, conditions=(_PUBLIC_TOTALS,))
 
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:

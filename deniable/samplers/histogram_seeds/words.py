@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from deniable.privacy.loss import noise_in_words
 from deniable.samplers.words import Box, Figures
+
+WHY_NONE: Final = ""
+"""A release of such records always has a guarantee."""
 
 KEPT_PREFIXES = "those that begin with a prefix of the histogram; the others are drawn from the model alone"
 """The records with guaranteed plausible seeds, if the mass lost to the threshold is restored."""

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from deniable.samplers.words import Box, Figures
+
+WHY_NONE: Final = "how random the draws are depends on the confidential records"
+"""Why a release has no differential privacy, if it has none."""
 
 MORE = (
     "more records would cost more: nothing that was released can be drawn from again, and the number of records was "
@@ -33,7 +36,7 @@ def box(synthesis: Mapping[str, Any]) -> Box | None:
     return Box(
         "Charged draws",
         (f"{synthesis['records']:,} records",),
-        "Records are drawn from exact counts, which are not released, and every draw is charged, {started}.",
+        "Records are drawn from exact figures, which are not released, and every draw is charged, {started}.",
     )
 
 

@@ -1,9 +1,12 @@
 """The texts of this sampler (deniable.samplers.words)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from deniable.samplers.words import Box, Figures
+
+WHY_NONE: Final = ""
+"""A release of such records always has a guarantee."""
 
 
 def stated(_: Mapping[str, Any], __: Figures) -> dict[str, Any]:

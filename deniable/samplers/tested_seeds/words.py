@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from deniable.plausible_deniability.privacy_tests import fewest_seeds, pass_probability
 from deniable.samplers.words import Box, Figures
+
+WHY_NONE: Final = "privacy test 1 compares exact counts"
+"""Why a release has no differential privacy, if it has none."""
 
 ATTEMPT = (
     "one attempt, which ends with a record or with none, as far as records are concerned; of a record that is known to "
