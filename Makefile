@@ -135,8 +135,9 @@ attack-contract: $(DEV) ## put small faults into every mechanism; the audit of m
 attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats
 
-mutants: $(DEV) ## put deliberate faults into the privacy core and inference, each of which its test must find; RECORD=1 writes the table
+mutants: $(DEV) ## put deliberate faults, named and generated, into the privacy core and inference, each of which a test must find; RECORD=1 writes the page; an interrupted run goes on
 	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)
+	@$(BIN)/python -m tests.mutants.generated $(if $(RECORD),--record)
 
 screenshots: $(DEV) $(BROWSER) ## make pictures of every page of a release of SPEC=path, in docs/pages
 	@$(BIN)/python -m tests.screenshots $(SPEC) docs/pages

@@ -11,8 +11,9 @@ from pathlib import Path
 from queue import Queue
 from tempfile import TemporaryDirectory
 
+from tests.mutants.generated.scores import HEADING
 from tests.mutants.mutant import ROOT, Mutant
-from tests.mutants.record import RECORD, written
+from tests.mutants.record import RECORD, section_of, with_section, written
 from tests.mutants.running import PROCESSES, Copy, Outcome
 from tests.mutants.table import EQUIVALENT, MUTANTS
 
@@ -49,7 +50,9 @@ def main() -> None:
         sys.exit(1)
     if given.record:
         text = written(outcomes, EQUIVALENT, datetime.now(UTC).date().isoformat(), commit)
-        (ROOT / RECORD).write_text(text, encoding="utf-8")
+        page = ROOT / RECORD
+        generated = section_of(page.read_text(encoding="utf-8"), HEADING)
+        page.write_text(with_section(text, HEADING, generated), encoding="utf-8")
 
 
 def _require_tests(copy: Copy, mutants: Sequence[Mutant]) -> None:

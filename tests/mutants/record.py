@@ -54,6 +54,24 @@ def written(outcomes: Sequence[Outcome], equivalent: Sequence[Equivalent], date:
     )
 
 
+def with_section(text: str, heading: str, section: str) -> str:
+    """Return the page with a section at its end, in place of the one with this heading if it has one.
+
+    Args:
+        text: the page.
+        heading: the first line of the section.
+        section: the section; empty, if the page is to end before it.
+    """
+    before = text.partition(f"\n{heading}\n")[0].rstrip("\n")
+    return f"{before}\n\n{section}" if section else f"{before}\n"
+
+
+def section_of(text: str, heading: str) -> str:
+    """Return the section at the page's end with this heading; empty if there is none."""
+    _, found, behind = text.partition(f"\n{heading}\n")
+    return f"{heading}\n{behind}" if found else ""
+
+
 def row(mutant: Mutant) -> str:
     """Return the row of a mutant, except the duration of its test."""
     return f"| `{mutant.file}` | {_cell(mutant.breaks)} | `{_cell(mutant.test)}`"

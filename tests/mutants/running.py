@@ -129,7 +129,7 @@ class Copy:
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
-            env=_surroundings(),
+            env=surroundings(),
             capture_output=True,
             check=False,
             text=True,
@@ -139,8 +139,8 @@ class Copy:
 class Preloaded:
     """A process that has loaded the libraries, and forks for each test; a new one after a test that takes too long."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, *arguments: str, extent: str = "nightly") -> None:
+        self._root, self._arguments, self._extent = root, arguments, extent
         self._process = self._start()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
@@ -165,9 +165,9 @@ class Preloaded:
 
     def _start(self) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, str(self._root / "tests" / "mutants" / "preloaded.py")],
+            [sys.executable, str(self._root / "tests" / "mutants" / "preloaded.py"), *self._arguments],
             cwd=self._root,
-            env=_surroundings(),
+            env=surroundings(self._extent),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -175,7 +175,7 @@ class Preloaded:
         )
 
 
-def _surroundings() -> dict[str, str]:
-    """The environment, with nothing in it that has to do with Python."""
+def surroundings(extent: str = "nightly") -> dict[str, str]:
+    """The environment, with nothing in it that has to do with Python, and how much tests draw."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    return others | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TESTS": "nightly"}
+    return others | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TESTS": extent}
