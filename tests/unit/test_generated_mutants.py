@@ -46,6 +46,7 @@ def changes(text: str) -> set[tuple[str, str, str]]:
     return {(each.kind, each.before, each.after) for each in made_of("made up", "made_up.py", text, ("*",))}
 
 
+@pytest.mark.slow
 def test_there_are_many_of_every_mechanism_and_no_two_are_the_same() -> None:
     assert len({each.name for each in mutants()}) == len(mutants()) >= FEWEST
     assert {each.mechanism for each in mutants()} == set(MECHANISMS)
@@ -53,10 +54,12 @@ def test_there_are_many_of_every_mechanism_and_no_two_are_the_same() -> None:
     assert max(generic.count(mechanism) for mechanism in MECHANISMS) == MOST_GENERIC
 
 
+@pytest.mark.slow
 def test_every_registered_mechanism_has_some() -> None:
     assert {*LEARNERS, *SAMPLERS} - set(MECHANISMS) == {"uniform"}, "the learner that reads no row"
 
 
+@pytest.mark.slow
 def test_every_one_fits_its_source_and_can_be_read() -> None:
     for each in spread(mutants(), most=100):
         assert each.mutated() != (ROOT / each.file).read_text(encoding="utf-8")

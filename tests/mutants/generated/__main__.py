@@ -104,7 +104,8 @@ def _tried(chosen: Sequence[Generated], before: dict[str, Outcome], processes: i
 
 
 def _row(mutant: Generated) -> str:
-    return f"{mutant.name} {mutant.mechanism} {mutant.file}:{mutant.line} {mutant.function}: {mutant.kind}: {mutant.breaks}"
+    place = f"{mutant.file}:{mutant.line} {mutant.function}"
+    return f"{mutant.name} {mutant.mechanism} {place}: {mutant.kind}: {mutant.breaks}"
 
 
 def said(mutant: Generated) -> str:

@@ -1,4 +1,7 @@
-"""Generated mutants that no test can find, each with a proof: all outputs keep their distributions and no charge shrinks."""
+"""Generated mutants that no test can find, each with a proof.
+
+All outputs keep their distributions, and no charge shrinks.
+"""
 
 from dataclasses import dataclass
 

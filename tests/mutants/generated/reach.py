@@ -32,7 +32,7 @@ class _Reach:
         self.fixtures: dict[str, set[CodeType]] = defaultdict(set)
         self.tests: dict[str, tuple[float, set[CodeType], list[str]]] = {}
 
-    def trace(self, frame: FrameType, event: str, argument: Any) -> None:
+    def trace(self, frame: FrameType, *_: Any) -> None:
         """Note a call; lines are not traced."""
         self.codes.add(frame.f_code)
 
