@@ -310,6 +310,21 @@ def test_of_very_many_candidates_some_are_drawn_by_key(monkeypatch: pytest.Monke
     assert max(len(tally.families) for tally in rows.counted if isinstance(tally, FamilyTables)) <= 60
 
 
+def test_each_sample_of_candidates_is_drawn_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sets of three, whose tables are too large, and then of two, for each attribute in each round."""
+    monkeypatch.setattr(structure, "MOST_CANDIDATES", 60)
+    codes = np.random.default_rng(6).integers(0, 2, (300, 12)).astype(np.uint16)
+    opened: list[str] = []
+
+    def open_stream(*, mechanism: str, parameters: Document) -> WordStream:
+        opened.append(f"{mechanism} {sorted(parameters.items())}")
+        return streams(1)(mechanism=mechanism, parameters=parameters)
+
+    NetworkSearch(planned(binary(12), degree=3, max_cells=8), Rows(codes), open_stream).run()
+    assert len(set(opened)) == len(opened)
+    assert sum(each.startswith("candidates") for each in opened) > 2 * 11
+
+
 def test_a_table_is_counted_the_same_in_chunks_and_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = people(900)
     whole = chosen(planned(PEOPLE), codes)

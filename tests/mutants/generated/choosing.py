@@ -56,8 +56,8 @@ ELSEWHERE = (
 """Tests of something else, which take long."""
 
 _AT_ONCE_S = 4.0
-_AT_MOST_S = 60.0
-_MOST_TESTS = 300
+_AT_MOST_S = 30.0
+_MOST_TESTS = 200
 _OF_ITS_OWN = 0.25
 """Tests that name the module count as that much shorter."""
 
