@@ -122,7 +122,7 @@ def test_a_mutant_is_tried_by_tests_that_run_its_function_and_not_by_those_of_re
     reached = Reached(
         [place, "other.py::other"],
         {
-            "tests/unit/test_local.py::test_slow": (50.0, [0]),
+            "tests/unit/test_local.py::test_slow": (20.0, [0]),
             "tests/unit/test_local.py::test_fast": (0.1, [0, 1]),
             "tests/unit/test_loss.py::test_of_something_else": (0.1, [1]),
             recorded: (0.1, [0]),

@@ -21,8 +21,8 @@ each mechanism, those with the smallest digests. Each is tried by the tests that
 first, with the draws of `make test`. Tests of recorded bytes are left out: a fault that only they would find counts as
 alive.
 
-`make mutants` tries all of them; an interrupted run goes on where it stopped. Commits tested, with the number of
-mutants: {commits}. Not tried yet: {untried}. The score is the share killed of those tried that are not equivalent.
+`make mutants` tries all of them; an interrupted run goes on where it stopped. The score is the share killed of those
+tried that are not equivalent. Not tried yet: {untried}. Commits tested, with the number of mutants: {commits}.
 
 {scores}
 
