@@ -1,6 +1,7 @@
 """Randomized response: its laws by enumeration, estimates by the vectors, coverage by summing the binomial law."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -12,7 +13,7 @@ import pytest
 from scipy import stats
 
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.local.designs import Design, Response, better_at_zero, log_above, ratio_of
 from deniable.local.estimates import estimates, on_simplex
 from deniable.local.responding import respond, respondent_of, written_line
@@ -219,6 +220,48 @@ def test_shares_are_projected_on_the_simplex() -> None:
     shown = on_simplex([0.7, 0.5, -0.3])
     assert shown == pytest.approx([0.6, 0.4, 0.0])
     assert on_simplex([0.2, 0.3, 0.5]) == pytest.approx([0.2, 0.3, 0.5])
+
+
+TWINS = {
+    "survey": "twins",
+    "title": "Twins",
+    "questions": [{**QUESTIONS[0], "name": name, "text": f"Do you {name}?"} for name in ("smoke", "drink")],
+}
+
+
+def test_every_question_and_every_answer_has_random_words_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also questions that differ by nothing but their names: their responses could else be taken off each other."""
+    opened: list[str] = []
+    honest = ReleaseKey.stream
+
+    def stream(self: ReleaseKey, **arguments: object) -> WordStream:
+        opened.append(repr(sorted(arguments.items())))
+        return honest(self, **arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ReleaseKey, "stream", stream)
+    twins = read_survey(json.dumps(TWINS))
+    for smokes, drinks in product(["no", "yes"], repeat=2):
+        respond(twins, {"smoke": smokes, "drink": drinks}, key(1))
+    assert len(opened) == 8
+    assert len(set(opened)) == 4
+
+
+def test_responses_to_two_questions_and_of_two_answers_are_independent() -> None:
+    """Chi-squared of the four pairs at a false-alarm rate of 1e-9; equal responses would be rejected."""
+    twins, drawn = read_survey(json.dumps(TWINS)), 1000
+    law = {"yes": 3 / 4, "no": 1 / 4}
+    both, changed = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for number in range(drawn):
+        given = respond(twins, {"smoke": "yes", "drink": "yes"}, key(number))
+        other = respond(twins, {"smoke": "no", "drink": "no"}, key(number))
+        both[given["smoke"], given["drink"]] += 1
+        changed[given["smoke"], {"yes": "no", "no": "yes"}[other["smoke"]]] += 1
+    pairs = list(product(law, repeat=2))
+    expected = [drawn * law[one] * law[two] for one, two in pairs]
+    for counted in (both, changed):
+        assert stats.chisquare([counted[pair] for pair in pairs], expected).pvalue > 1e-9
+    alike = [drawn * law[one] * (one == two) for one, two in pairs]
+    assert stats.chisquare(alike, expected).pvalue < 1e-9
 
 
 def test_the_same_answer_under_the_same_key_gets_the_same_response() -> None:
