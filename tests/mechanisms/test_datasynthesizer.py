@@ -2,10 +2,10 @@
 
 import json
 from collections import Counter as Multiset
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import permutations, product
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -308,6 +308,25 @@ def test_of_very_many_candidates_some_are_drawn_by_key(monkeypatch: pytest.Monke
     assert network == chosen(planned(binary(12), degree=3), codes, 1)
     assert len(network) == 12
     assert max(len(tally.families) for tally in rows.counted if isinstance(tally, FamilyTables)) <= 60
+
+
+def test_the_degree_does_not_depend_on_the_order_of_the_attributes() -> None:
+    def degree(sizes: Sequence[int], rows: int) -> int:
+        attributes = (Attribute(f"a{i}", tuple(range(k)), "nominal", tuple(range(k))) for i, k in enumerate(sizes))
+        plan = network_plan(
+            Domain(tuple(attributes)),
+            structure_epsilon=Fraction(1),
+            parameter_epsilon=Fraction(1),
+            degree=None,
+            rows=rows,
+            least=Fraction(4),
+            max_cells=None,
+        )
+        return plan.degree
+
+    found = {rows: {degree(sizes, rows) for sizes in permutations((2, 3, 2, 50))} for rows in (100, 1000, 5000, 50_000)}
+    assert [len(degrees) for degrees in found.values()] == [1, 1, 1, 1]
+    assert len(set.union(*found.values())) > 1
 
 
 def test_each_sample_of_candidates_is_drawn_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The grid of numbers, the range that noisy counts on it show, and the documents of a discovery."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -25,6 +26,7 @@ from deniable.discovery.number_grid import (
 )
 from deniable.discovery.plan import DiscoveryPlan, Question, asked
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import DiscreteLaplace
 from tests.drawn_noise import OneStream
 
@@ -223,3 +225,40 @@ def test_a_plan_reads_back_and_knows_its_kinds() -> None:
         Question(column="a", kind="mean")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="and nothing else"):
         DiscoveryPlan.from_document({**plan.document(), "more": 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({}, {"values", "grid", "decimals"}),
+        ({"epsilon": Fraction(3)}, set()),
+        ({"delta": Fraction(1, 10**5)}, {"grid", "decimals"}),
+        ({"questions": asked(["charge"], ["age"], {"charge": ["none"], "age": ["none"]})}, set()),
+        ({"questions": asked(["fee"], ["year"])}, set()),
+    ],
+)
+def test_another_question_under_the_same_key_has_noise_of_its_own(change: dict[str, Any], same: set[str]) -> None:
+    """Two answers with the same noise would tell by their difference what was counted."""
+
+    def opened(plan: DiscoveryPlan) -> dict[str, str]:
+        found: dict[str, str] = {}
+
+        def open_stream(*, mechanism: str, parameters: dict[str, Any]) -> WordStream:
+            found[repr(sorted(parameters.items()))] = mechanism
+            return OneStream("any")(mechanism=mechanism, parameters=parameters)
+
+        answers(plan, {question.column: {"7": 3} for question in plan.questions}, open_stream)
+        return found
+
+    before, after = opened(PLAN), opened(replace(PLAN, **change))
+    assert len(before) == len(after) == 3, "and no two answers of one discovery share a stream"
+    assert {before[each] for each in before.keys() & after.keys()} == same
+
+
+def test_values_have_their_noise_in_the_order_of_their_bytes() -> None:
+    """The order in which records name them would decide which noise each gets."""
+    counts = {"b": 400, "é": 300, "a": 500, "B": 200}
+    orders = [counts, dict(sorted(counts.items())), dict(reversed(counts.items()))]
+    plan = DiscoveryPlan(questions=asked(["charge"], []), epsilon=Fraction(2), delta=Fraction(1, 10**6))
+    made = [answers(plan, {"charge": order}, OneStream("values")).answers for order in orders]
+    assert made[0] == made[1] == made[2]

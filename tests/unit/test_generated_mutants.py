@@ -130,6 +130,8 @@ def test_a_mutant_is_tried_by_tests_that_run_its_function_and_not_by_those_of_re
     )
     assert reached.stages(mutant) == [["tests/unit/test_local.py::test_fast"], ["tests/unit/test_local.py::test_slow"]]
     assert reached.stages(replace(mutant, function="no_test_runs_this", is_kernel=False)) == []
+    kernel = replace(mutant, function="compiled", subject="test_cost_of_one_output", is_kernel=True)
+    assert reached.stages(kernel) == [["tests/unit/test_loss.py::test_of_something_else"]]
 
 
 def test_scores_count_what_is_alive_and_what_no_test_runs() -> None:

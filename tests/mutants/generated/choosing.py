@@ -46,6 +46,7 @@ ELSEWHERE = (
     "tests/unit/test_compared_classifiers.py",
     "tests/unit/test_compared_learners.py",
     "tests/unit/test_confidentiality_map_command.py",
+    "tests/unit/test_generated_mutants.py",
     "tests/unit/test_goals_of_speed.py",
     "tests/unit/test_growth.py",
     "tests/unit/test_inference_benchmark.py",
@@ -112,18 +113,22 @@ class Reached:
         return sum(self.tests[test][0] for test in tests if test in self.tests)
 
     def _of(self, mutant: Generated) -> set[str]:
-        """Tests that run the function, or, of what is compiled or runs at import, those that run what names it."""
+        """Tests that run the function; if it is compiled or runs at import, those that name it, or run what does."""
         direct = self.by_function.get(f"{mutant.file}::{mutant.function}")
         if direct or not (mutant.is_kernel or mutant.is_at_import):
             return set(direct or ())
-        names, tests = {mutant.subject}, set[str]()
+        word = re.compile(rf"\b{re.escape(mutant.subject)}\b")
+        files = {test.partition("::")[0] for test in self.tests}
+        named = {file for file in files if mutant.subject and word.search(_text(file))}
+        found = {test for test in self.tests if test.partition("::")[0] in named and not test.startswith(RECORDED)}
+        names = {mutant.subject}
         for _ in range(3):
             naming = [place for name in names for place in _naming().get(name, ())]
-            tests = {test for place in naming for test in self.by_function.get(place, ())}
-            if tests:
-                break
+            reached = {test for place in naming for test in self.by_function.get(place, ())}
+            if reached:
+                return found | reached
             names = {place.rpartition("::")[2].rpartition(".")[2] for place in naming}
-        return tests
+        return found
 
 
 def _by_file(tests: Sequence[str]) -> list[str]:

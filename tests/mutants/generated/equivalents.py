@@ -21,7 +21,73 @@ class Proof:
     proof: str
 
 
-PROOFS: tuple[Proof, ...] = ()
+PROOFS: tuple[Proof, ...] = (
+    Proof(
+        mutants={
+            "0a0de0677f48": "the stream of the first choice does not depend on the domain",
+            "8c4fed4901b8": "the first choice with twice the epsilon",
+            "76936cef386d": "the best first candidate if it is far ahead",
+            "6c5bb02009c1": "only first candidates with positive scores",
+        },
+        proof="All scores of the first choice are 0. The choice is uniform for every epsilon, no candidate is ahead, "
+        "all are offered if none is positive, and nothing of it depends on data, whatever its words.",
+    ),
+    Proof(
+        mutants={
+            "65255c2f6475": "parents in the order of their choice",
+            "647c8645e6f9": "parents of the first table in the order of their choice",
+        },
+        proof="Parents are a set: their order decides how a table is laid out, not what is counted, chosen or drawn. "
+        "It follows from choices that were already made and charged.",
+    ),
+    Proof(
+        mutants={"7dfe9e03c0b6": "drawn sets of parents in the order of a set"},
+        proof="The order of a set of tuples of integers is a function of its members, which are public. The "
+        "probability of a candidate does not depend on its place.",
+    ),
+    Proof(
+        mutants={"40334fd3310f": "families counted in the order in which they are given"},
+        proof="Each family has a table of its own, and sums of integers do not depend on the order.",
+    ),
+    Proof(
+        mutants={
+            "a9ac0a7405a6": "twice as many zeros at a time",
+            "540238900745": "half as many zeros at a time",
+        },
+        proof="The keystream is that of one cipher, which continues where it stopped: the words do not depend on how "
+        "many zeros are encrypted at a time.",
+    ),
+    Proof(
+        mutants={
+            "0d998f229363": "count >= end - start",
+            "0fd5c0da7b34": "count >= len(buffer) - start",
+        },
+        proof="Where the two sides are equal, the changed branch fills no word, moves the words ahead to the beginning "
+        "of the buffer: the same words come in the same order.",
+    ),
+    Proof(
+        mutants={"15a7c6c9314d": "start and end are 1 in an empty buffer"},
+        proof="Only the difference of the two is used until the first words are requested, which sets both.",
+    ),
+    Proof(
+        mutants={"acc3786a0ae7": "streams without a chunk are those of chunk 1"},
+        proof="No draw is opened both with and without a chunk, so no two draws come to share a stream. The number "
+        "itself is only a part of a name.",
+    ),
+    Proof(
+        mutants={
+            "30c40e23f639": "the stream of a response does not depend on the number of values",
+            "cd9b4f7d6c7c": "the stream of a response does not depend on the ratio",
+            "c77b7ae007a5": "the stream of a response does not depend on the kind of design",
+        },
+        proof="The inputs of the stream are the digest of the survey, which covers the design of each question: the "
+        "name of the question determines all three.",
+    ),
+    Proof(
+        mutants={"87e3cc85909f": "another name of the step of responses"},
+        proof="A respondent's key is used by this step only; what it is called makes no two streams equal.",
+    ),
+)
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
 

@@ -22,7 +22,8 @@ first, with the draws of `make test`. Tests of recorded bytes are left out: a fa
 alive.
 
 `make mutants` tries all of them; an interrupted run goes on where it stopped. The score is the share killed of those
-tried that are not equivalent. Not tried yet: {untried}. Commits tested, with the number of mutants: {commits}.
+that are not equivalent, where all were tried. Not tried yet: {untried}. Commits tested, with the number of mutants:
+{commits}.
 
 {scores}
 
@@ -78,7 +79,7 @@ def table(mutants: Sequence[Generated], outcomes: Mapping[str, Outcome]) -> str:
     """The scores as a table in Markdown."""
     lines = ["| mechanism | generated | tried | killed | equivalent | alive | score |", "|---|---|---|---|---|---|---|"]
     for each in scores(mutants, outcomes):
-        share = f"{100 * each.share:.1f} %" if each.tried else ""
+        share = f"{100 * each.share:.1f} %" if each.tried == each.generated else ""
         figures = [each.generated, each.tried, each.killed, each.equivalent, each.alive]
         lines.append(f"| {each.mechanism} | {' | '.join(map(str, figures))} | {share} |")
     return "\n".join(lines)

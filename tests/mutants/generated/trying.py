@@ -1,11 +1,13 @@
 """Runs the tests of generated mutants, and keeps the outcomes."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from queue import Queue
@@ -25,6 +27,7 @@ REACHED = "var/mutants/reached.json"
 _EXTENT = "merge"
 """What `make test` draws: what these tests find, nobody can merge."""
 _FAILED = 1
+_TOO_LONG = (-signal.SIGXCPU, -signal.SIGKILL)
 _LEAST_S = 60
 _TIMES = 10
 """A mutant that takes so many times longer than its tests take, and a minute more, does not end."""
@@ -92,20 +95,19 @@ class Trial:
 
     def _tried(self, process: Preloaded, mutant: Generated, reached: Reached, before: Outcome | None) -> Outcome:
         """Run the test that found it the last time, and if that passes, all of them, the fastest first."""
+        made = partial(Outcome, name=mutant.name, commit="")
         stages = reached.stages(mutant)
         seconds = 0.0
-        if before is not None and before.test.partition("[")[0] and _is_there(before.test):
-            stages = [[before.test], *stages]
-        for tests in stages:
+        again = [before.test] if before is not None and _is_there(before.test) else []
+        for tests in [*([again] if again else []), *stages]:
             answer, test = self._run(process, mutant, tests, reached.seconds(tests))
             seconds = round(seconds + answer["seconds"], 1)
-            if answer["code"] < 0:
-                return Outcome(name=mutant.name, outcome="endless", test=tests[0], seconds=seconds, commit="")
-            if answer["code"] != 0:
-                return Outcome(name=mutant.name, outcome="killed", test=test or tests[0], seconds=seconds, commit="")
-        return Outcome(
-            name=mutant.name, outcome="alive" if stages else "unreached", test="", seconds=seconds, commit=""
-        )
+            if answer["code"] in _TOO_LONG:
+                return made(outcome="endless", test=tests[0], seconds=seconds)
+            # A test that was found there before may have lost its parameters: that is no failure.
+            if answer["code"] == _FAILED or (answer["code"] != 0 and tests is not again):
+                return made(outcome="killed", test=test or tests[0], seconds=seconds)
+        return made(outcome="alive" if stages or again else "unreached", test="", seconds=seconds)
 
     def _run(
         self, process: Preloaded, mutant: Generated, tests: Sequence[str], expected: float
@@ -124,7 +126,7 @@ class Trial:
             }
             answer = process.ask(request)
             if answer is None:
-                return {"code": -1, "seconds": float(request["limit"])}, ""
+                return {"code": -signal.SIGKILL, "seconds": float(request["limit"])}, ""
             said = failed.read_text(encoding="utf-8").splitlines() if failed.is_file() else []
             return answer, said[0] if said else ""
 
