@@ -128,9 +128,9 @@ def test_the_events_cost_no_more_than_was_asked_for(values: int, ranges: int, ep
     assert fault_of_claim(plan.events, replace(cost, epsilon=epsilon * Fraction(1, 20))) is not None
 
 
-def test_one_record_changes_one_count_of_each_table_by_one() -> None:
+@pytest.mark.parametrize("before", [{"20": 5, "20.5": 2}, {"20": 5}, {}], ids=len)
+def test_one_record_changes_one_count_of_each_table_by_one(before: dict[str, int]) -> None:
     plan = DiscoveryPlan(questions=asked([], ["age"]), epsilon=Fraction(1), delta=Fraction(0))
-    before = {"20": 5, "20.5": 2}
     for number in ("20", "20.5", "-3", "1e300", "0", "0.0000001"):
         after = {**before, number: before.get(number, 0) + 1}
         (one,), (other,) = (
