@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from deniable.console import show
+from deniable.console import print_any_character, show
 from deniable.folder_on_disk import FolderOnDisk, open_regular
 from deniable.foundation.checks import printable
 from deniable.foundation.errors import DeniableError, InvalidInput
@@ -48,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0 if every check passes, 1 if one fails, 2 if something cannot be read.
     """
+    print_any_character()
     given = sys.argv[1:] if arguments is None else arguments
     asked = _parser(given[0] if given else "").parse_args(given)
     command: Callable[[argparse.Namespace], int] = asked.carry_out

@@ -9,12 +9,20 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
 from typing import TextIO
 
 _DEEPEST = 24
 """Columns beyond which a second column is too far to the right to continue below it."""
 
 _LABEL = re.compile(r"\s*\S+(?: \S+)* {2,}(?=\S)")
+
+
+def print_any_character() -> None:
+    """Print characters that the locale cannot as escapes, such as in names, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def show(lines: Iterable[str], file: TextIO | None = None) -> None:

@@ -7,14 +7,15 @@ and a query answered, within a second or two.
 import argparse
 import errno
 import os
+import resource
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.console import show
-from deniable.foundation.errors import DeniableError, InvalidInput
+from deniable.console import print_any_character, show
+from deniable.foundation.errors import DeniableError, InvalidInput, lacks_memory
 from flows.interruption import end_in_order, is_of_a_signal
 from infra.environment import prepare_environment
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from schemas.spec.release_spec import ReleaseSpec
 
 OK, FAILED, REFUSED, HELD, INTERRUPTED = 0, 1, 2, 3, 130
+
+_OPEN_FILES = 256
+_NO_MEMORY = "the machine has too little free memory; free some, or run the command on a larger machine."
 
 # Commands with a module of their own: the module, the function that adds them to the parser, and those that run them.
 _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
@@ -76,8 +80,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when all went well, 1 when it failed, 2 when it was refused from the start, 3 when it waits for a
         person's decision, 130 when it was interrupted.
     """
+    print_any_character()
+    try:
+        return _main(arguments)
+    except Exception as error:
+        # Memory may also be too little to say what happened.
+        if not lacks_memory(error):
+            raise
+        return _complain(_NO_MEMORY)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
+    """Carry out one command, and say in one sentence why it failed."""
     asked = _parser(arguments if arguments is not None else sys.argv[1:]).parse_args(arguments)
     try:
+        _allow_open_files()
         state = _prepared(asked.state)
     except InvalidInput as error:
         return _complain(str(error))
@@ -113,6 +130,21 @@ def _tell_counts(error: DeniableError) -> None:
 
     if isinstance(error, RefusedByCounts) and (counts := error.counts()):
         _tell(f"Internal, for cleared staff:\n{counts}".rstrip())
+
+
+def _allow_open_files() -> None:
+    """Raise the soft limit on open files as far as this program needs, which servers and libraries share.
+
+    Raises:
+        InvalidInput: the hard limit is lower.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= _OPEN_FILES:
+        return
+    if hard != resource.RLIM_INFINITY and hard < _OPEN_FILES:
+        msg = f"a command must be allowed {_OPEN_FILES} open files, and is allowed {hard}; raise the limit (ulimit -n)."
+        raise InvalidInput(msg)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, hard))
 
 
 def _prepared(named: Path | None) -> Path:
@@ -262,6 +294,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 def _unexpected(error: Exception, state: Path) -> str:
     """Return the message for an error outside the steps, such as one of Prefect's; its details may quote records."""
+    if lacks_memory(error):
+        return _NO_MEMORY
     if _cannot_be_written(error, state):
         return f"the state folder must be writable, and {state} no longer is; make it so, or name another with --state."
     from stores.vault.disk import DISK_FULL, disk_is_full  # noqa: PLC0415 - rarely so

@@ -12,6 +12,7 @@ from prefect import runtime
 
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.foundation.keys import ReleaseKey
+from flows.interruption import is_of_a_signal
 from schemas.regular_files import read_regular
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import was_charged
@@ -20,6 +21,7 @@ from stores.releases.resumable_releases import (
     ResumableRelease,
     destroy_left_keys,
     find_release,
+    has_begun,
     note_beginning,
     note_reported,
     note_work,
@@ -64,9 +66,11 @@ def opened_release(
 ) -> Iterator[Workspace]:
     """Open a new release, or one of the same spec whose end was not reported, and close it when the block ends.
 
-    A release that fails before anything is charged leaves only MLflow's record. A release that fails later is kept,
-    because its draws are paid for, and the next run resumes where it stopped. For a release that is finished but not
-    reported, only the workspace is opened: `stores.releases.resumable_releases.ended_with` returns what to report.
+    A release that fails before anything is charged leaves only MLflow's record: its data or its spec must be changed
+    first. A release that fails later is kept, because its draws are paid for, and the next run resumes where it
+    stopped. A release that is interrupted is kept as well, whether or not anything was charged, as it is if its process
+    is killed. For a release that is finished but not reported, only the workspace is opened:
+    `stores.releases.resumable_releases.ended_with` returns what to report.
 
     Args:
         spec: what is to be released.
@@ -115,7 +119,7 @@ def opened_release(
             except BaseException as error:
                 # Steps in other threads must end before their files are removed, or they would write new ones.
                 stop_steps(release_id, _PATIENCE_S)
-                if isinstance(error, Held) or _is_paid_for(workspace):
+                if isinstance(error, Held) or _is_interrupted(error, workspace) or _is_paid_for(workspace):
                     shutil.rmtree(workspace.staging, ignore_errors=True)
                 else:
                     _discard(workspace)
@@ -177,6 +181,13 @@ def _recorded_or_gone(state: Path, release_id: str, spec: ReleaseSpec, *, fresh:
         if fresh and not opened:
             shutil.rmtree(state / "vault" / release_id, ignore_errors=True)
         raise
+
+
+def _is_interrupted(error: BaseException, workspace: Workspace) -> bool:
+    """Whether a release that had begun was ended by a signal or a cancellation, and not by a failure of its own."""
+    if isinstance(error, Exception) and not is_of_a_signal(error):
+        return False
+    return has_begun(workspace.vault)
 
 
 def _is_paid_for(workspace: Workspace) -> bool:

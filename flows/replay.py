@@ -23,7 +23,7 @@ from reports.pages.explorer import EXPLORER
 from schemas.catalog import schema_code
 from schemas.provenance import RECORD, Provenance, Step
 from schemas.references import Audience, Reference
-from schemas.regular_files import require_regular
+from schemas.regular_files import read_regular, require_regular
 from schemas.spec.accounts import Accounts
 from schemas.spec.flow_steps import flow_steps
 from schemas.spec.release_spec import ReleaseSpec
@@ -57,6 +57,7 @@ from tasks.running.cancellation import allow_steps, stop_steps
 from tasks.running.step import StepFailed
 
 _PATIENCE_S = 30.0
+_LARGEST_STATEMENT = 1 << 26
 
 # Steps that measure on real records; their figures are only in the internal record.
 _JUDGING = ("evaluate_utility", "evaluate_risk", "decide")
@@ -291,7 +292,7 @@ def _take_steps(told: _Told, workspace: Workspace, rows: Reference | None) -> _A
         workspace: the release, in a scratch folder.
         rows: the rows as they were read; None if they are to be read again.
     """
-    said = json.loads((told.folder / "privacy.json").read_text(encoding="utf-8"))
+    said = json.loads(read_regular(told.folder / "privacy.json", "the privacy statement", _LARGEST_STATEMENT))
     accounts, files, failure = None, {}, None
     allow_steps(workspace.release_id)
     try:

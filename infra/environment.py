@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deniable.foundation.errors import InvalidInput
 from schemas.regular_files import expanded_path, whole_path
+from stores.own_files import read_own, require_own_folder
 from stores.servers.patience import doublings
 
 STATE_VARIABLE = "DENIABLE_STATE"
@@ -72,7 +73,7 @@ def _stack(state: Path) -> dict[str, str]:
     """Return the variables of a state folder's stack; without the stack's ledger, a dataset would have two."""
     place = state / "stack" / "environment.json"
     try:
-        said: dict[str, str] = json.loads(place.read_text(encoding="utf-8"))
+        said: dict[str, str] = json.loads(read_own(place))
     except FileNotFoundError:
         return {}
     except ValueError:
@@ -96,6 +97,7 @@ def prepare_environment(state: Path | None = None) -> Path:
     Raises:
         OSError: the folder cannot be made.
         InvalidInput: the folder has a stack whose settings cannot be read.
+        NotOurFile: something else is in the place of one of its files.
     """
     state = whole_path(state or state_folder(), "the state folder")
     os.umask(_NOBODY_ELSE)
@@ -103,6 +105,9 @@ def prepare_environment(state: Path | None = None) -> Path:
         folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
         if folder.stat().st_mode & _NOBODY_ELSE:
             folder.chmod(_PRIVATE_FOLDER)
+    # Their files are opened by Prefect and MLflow.
+    require_own_folder(state / "prefect")
+    require_own_folder(state / "mlflow")
 
     for name, value in _stack(state).items():
         os.environ.setdefault(name, value)

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from deniable.foundation.checks import printable
-from deniable.foundation.errors import InvalidInput
+from deniable.foundation.errors import InvalidInput, lacks_memory
 from schemas import datasets
 from schemas.regular_files import read_regular
 
@@ -82,6 +82,8 @@ def _module_of_file(path: Path) -> ModuleType:
         raise
     # This includes exits of the interpreter, which are silent and usually have status 0.
     except BaseException as error:
+        if lacks_memory(error):
+            raise
         msg = f"the dataset {path} must run to its end without an error, got {_in_short(error)}; correct it."
         raise InvalidInput(msg) from error
     return module

@@ -8,18 +8,20 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from deniable.foundation.errors import InvalidInput
 
 _SHOWN = 200
+_BLOCK = 1 << 20
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISDIR, "a folder"),
+    (stat.S_ISLNK, "a link"),
 )
 
 
@@ -48,7 +50,7 @@ def kind_of(path: Path) -> str | None:
         mode = path.stat().st_mode
     except OSError:
         return None
-    return None if stat.S_ISREG(mode) else _kind(mode)
+    return None if stat.S_ISREG(mode) else kind_in_words(mode)
 
 
 def whole_path(path: Path, what: str) -> Path:
@@ -88,7 +90,7 @@ def expanded_path(path: Path, what: str) -> Path:
 
 
 @contextmanager
-def opened_regular(path: Path, what: str) -> Iterator[BinaryIO]:
+def opened_regular(path: Path, what: str) -> Iterator[BufferedReader]:
     """Open a regular file without blocking.
 
     Args:
@@ -119,16 +121,22 @@ def read_regular(path: Path, what: str, most: int) -> bytes:
         OSError: it cannot be opened or read.
     """
     with opened_regular(path, what) as file:
-        content = file.read(most + 1)
+        content = bytearray()
+        # A read of `most` bytes would request as much memory, however short the file is.
+        while len(content) <= most and (block := file.read(_BLOCK)):
+            content += block
     if len(content) > most:
         raise InvalidInput(f"{what} must have at most {most:,} bytes, but {path} has more; name another file.")
-    return content
+    return bytes(content)
 
 
 def _refuse_irregular(mode: int, path: Path, what: str) -> None:
     if not stat.S_ISREG(mode):
-        raise InvalidInput(f"{what} must be a regular file, but {path} is {_kind(mode)}; name the intended file.")
+        raise InvalidInput(
+            f"{what} must be a regular file, but {path} is {kind_in_words(mode)}; name the intended file."
+        )
 
 
-def _kind(mode: int) -> str:
+def kind_in_words(mode: int) -> str:
+    """The kind of a path that is not a regular file, from its mode: `a pipe`."""
     return next((name for is_kind, name in _KINDS if is_kind(mode)), "something else")

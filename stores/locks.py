@@ -4,11 +4,14 @@ A lock is taken on the file itself, so a key or a copy of the ledger needs no se
 to lock, and the message to a process that finds a lock, do not belong here.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import lock_descriptor
+
+from stores.own_files import own_descriptor
 
 _BETWEEN_ATTEMPTS_S = 0.02
 
@@ -41,7 +44,8 @@ def locked(place: Path, *, wait: bool) -> Iterator[bool]:
         Whether it is locked.
 
     Raises:
+        NotOurFile: something else is in the place of the file.
         OSError: it cannot be opened or locked, regardless of other processes.
     """
-    with place.open("a") as file:
+    with os.fdopen(own_descriptor(place, os.O_RDWR | os.O_CREAT, sets_mode=True), "r+b") as file:
         yield lock(file.fileno(), wait=wait)

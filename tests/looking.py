@@ -60,6 +60,12 @@ def look_at_prefect(
     page.goto(f"{address}/artifacts")
     page.get_by_placeholder("Search artifacts").wait_for()
     _show("artifacts", page, seen)
+    page.goto(f"{address}/blocks/catalog")
+    page.get_by_text("Webhook", exact=True).first.wait_for()
+    _show("blocks", page, seen)
+    page.goto(f"{address}/work-pools/create")
+    page.get_by_text("Process", exact=True).first.wait_for()
+    _show("work pools", page, seen)
     if artifact is not None:
         page.goto(f"{address}/artifacts/key/{artifact}")
         page.get_by_text(artifact).first.wait_for()

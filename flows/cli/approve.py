@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deniable.console import show
-from deniable.foundation.errors import DeniableError, Refused
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from flows.cli.subcommands import Subcommands
 from schemas.provenance import Approval
 from stores.releases.deciding import decide
 from stores.vault.actors import is_stated, operator
-from stores.vault.decisions import decision_on
+from stores.vault.decisions import DecisionWord, decision_on
 from stores.vault.pending_approval import HeldNote, find_held, held_notes
 
 DONE = 0
@@ -62,25 +62,62 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
             _tell(line)
         return DONE
     note = find_held(state, asked.release)
+    word: DecisionWord = "approved" if asked.command == "approve" else "refused"
+    if (before := decision_on(state, note)) is not None:
+        return _told_again(state, note, before, word)
+    if (state / "releases" / note.release).exists():
+        raise InvalidInput(
+            f"the release must wait for a decision, got {note.release}, which is published; python -m flows held lists "
+            "the releases that wait."
+        )
     if asked.candidate is not None and not note.candidate.startswith(asked.candidate):
         msg = f"the candidate must be the one that is held, {note.candidate}, got {asked.candidate}; review it again."
         raise Refused(msg)
     made = decide(
         state,
         note,
-        "approved" if asked.command == "approve" else "refused",
+        word,
         by=operator(),
         identity="stated" if is_stated() else "account",
         reason=asked.reason,
     )
     _tell(f"{note.release} is {made.decision} by {made.by}: {made.reason}")
+    _tell_what_follows(note, made)
+    return DONE
+
+
+def _told_again(state: Path, note: HeldNote, before: Approval, word: DecisionWord) -> int:
+    """Say what was decided by whom and when, and continue with what that decision has not led to yet.
+
+    Raises:
+        Refused: the user wants another decision.
+        NotResumed: the run that waits for the decision must be resumed by hand.
+    """
+    said = f"{note.release} was {before.decision} by {before.by} on {before.time}: {before.reason}"
+    published = (state / "releases" / note.release).exists()
+    if before.decision != word:
+        then = (
+            "it is published, and a published release can only be withdrawn from those who have it"
+            if published
+            else "to abandon a release that must not be published after all, run python -m flows discard"
+        )
+        raise Refused(f"a release is decided upon once, and {said.rstrip('.')}; {then}.")
+    _tell(said)
+    if published:
+        _tell("It is published.")
+    else:
+        _tell_what_follows(note, before)
+    return DONE
+
+
+def _tell_what_follows(note: HeldNote, made: Approval) -> None:
+    """Say what follows from a decision, and resume the run that waits for it."""
     if made.decision == "refused":
         _tell(f"What was charged stays charged; python -m flows discard {note.release} gives it up.")
     if note.flow_run is not None:
         _tell(_resumed(note, made))
     elif made.decision == "approved":
         _tell("Nothing is published yet: run the command that made it, such as make release, again to resume it.")
-    return DONE
 
 
 def _listed(state: Path) -> list[str]:

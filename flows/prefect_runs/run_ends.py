@@ -7,8 +7,9 @@ from pathlib import Path
 
 from prefect.client.schemas.objects import State, StateType
 
+from stores.own_files import read_own
+from stores.vault.disk import replace_whole
 from stores.vault.lease import LOCKS
-from stores.vault.private_files import PRIVATE_FILE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,17 +31,13 @@ class RunEnd:
 
 def keep_end(state: Path, run: object, end: RunEnd) -> None:
     """Store the end of a run; the file is complete even if the process is stopped meanwhile."""
-    place = _place(state, run)
-    part = place.with_suffix(".part")
-    part.touch(mode=PRIVATE_FILE)
-    part.write_text(json.dumps(asdict(end)), encoding="utf-8")
-    part.replace(place)
+    replace_whole(_place(state, run), json.dumps(asdict(end)))
 
 
 def kept_end(state: Path, run: object) -> RunEnd | None:
     """Return the stored end of a run that could not report it to Prefect; None if there is none."""
     try:
-        return RunEnd(**json.loads(_place(state, run).read_text(encoding="utf-8")))
+        return RunEnd(**json.loads(read_own(_place(state, run))))
     except FileNotFoundError:
         return None
 

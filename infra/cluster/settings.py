@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 
 from deniable.foundation.errors import InvalidInput
 from stores.servers.ui_links import is_loopback_host
-from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.vault.disk import replace_whole
+from stores.vault.private_files import make_private_folder
 
 LOOPBACK = "127.0.0.1"
 PORT = 8786
@@ -72,8 +73,7 @@ class Cluster:
         made = Security.temporary()
         folder = self.part("tls")
         for name, text in (("certificate.pem", made.tls_ca_file), ("key.pem", made.tls_client_key)):
-            (folder / name).touch(mode=PRIVATE_FILE)
-            (folder / name).write_text(text, encoding="ascii")
+            replace_whole(folder / name, text)
 
     def own_trust(self) -> dict[str, str]:
         """Return variables that make Dask use this state folder's own certificate."""

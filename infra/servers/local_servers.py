@@ -21,6 +21,7 @@ from deniable.foundation.errors import DeniableError
 from deniable.foundation.keys import new_secret
 from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from stores.keys.prefect_encryption import encryption_key
+from stores.own_files import own_descriptor
 
 CREDENTIALS_VARIABLE = "DENIABLE_PAGES_CREDENTIALS"
 """Credentials for MLflow's pages, as USER:PASSWORD; not an argument, because every user can read arguments."""
@@ -66,7 +67,7 @@ class Server:
         self._name = name
         self._health = health
         self._log = log
-        with closing(listening), log.open("wb") as output:
+        with closing(listening), os.fdopen(own_descriptor(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as output:
             self._process = subprocess.Popen(  # noqa: S603 - our own commands
                 [*command, str(listening.fileno())],
                 stdin=subprocess.PIPE,

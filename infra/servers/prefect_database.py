@@ -15,6 +15,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from stores.locks import locked
+from stores.own_files import read_own
+from stores.vault.disk import replace_whole
 
 _NOTE = "made.json"
 _REGISTERED = "memo_store.toml"
@@ -73,15 +75,13 @@ async def _migrated() -> None:
 def _note(home: Path) -> None:
     """Note version and revision of the folder's own database, completely or not at all."""
     if (revision := _revision(home)) is not None:
-        new = home / f"{_NOTE}.new"
-        new.write_text(json.dumps(_made(revision)), encoding="utf-8")
-        new.replace(home / _NOTE)
+        replace_whole(home / _NOTE, json.dumps(_made(revision)))
 
 
 def _is_noted(home: Path) -> bool:
     """Whether this version created the database in its present revision."""
     try:
-        noted = json.loads((home / _NOTE).read_text(encoding="utf-8"))
+        noted = json.loads(read_own(home / _NOTE))
     except (OSError, ValueError):
         return False
     return (revision := _revision(home)) is not None and noted == _made(revision)

@@ -15,8 +15,10 @@ from pathlib import Path
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger.verification import records_of, verify
 from infra.stack.settings import DATABASES, Stack
+from schemas.regular_files import read_regular
 from stores.ledger.anchor import ANCHOR, Anchor
 from stores.ledger.ledger import kept_lines, ledger_place
+from stores.own_files import require_own
 from stores.record.folder_verification import verified_beside, verified_release
 from stores.record.record_reader import keys_to_trust, trusted_where
 from stores.tracking.history_moving import relocate
@@ -25,6 +27,7 @@ from stores.vault.private_files import make_private_folder
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
+_LARGEST = 1 << 28
 _PUBLISHED = ("releases", "discoveries", "surveys")
 _FOLDERS = (
     *_PUBLISHED,
@@ -96,7 +99,7 @@ def require_whole(place: Path) -> dict[str, str]:
         InvalidInput: it is not a backup.
     """
     try:
-        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(read_regular(place / MANIFEST, "the list of a backup's files", _LARGEST))
         files: dict[str, str] = manifest["files"]
     except (OSError, ValueError, KeyError):
         msg = f"a backup must be a folder that python -m flows backup made, got {place}; name another."
@@ -202,6 +205,7 @@ def _copy(state: Path, waiting: Path) -> None:
 
 def _copy_sqlite(source: Path, target: Path) -> None:
     """Copy a database in its state between two transactions."""
+    require_own(source, sets_mode=True)
     with closing(sqlite3.connect(source)) as there, closing(sqlite3.connect(target)) as here:
         there.backup(here)
     target.chmod(source.stat().st_mode & 0o777)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +18,16 @@ import psutil
 
 from deniable.foundation.errors import DeniableError
 from infra.servers.local_servers import LOOPBACK
+from stores.own_files import opened_own, own_descriptor, read_own
+from stores.vault.disk import replace_whole
 
 _PATIENCE_S = 180.0
 _GRACE_S = 30.0
 _PAUSE_S = 0.1
 _SAME_MOMENT_S = 0.5
 _LAST_LINES = 3
+_LAST_BYTES = 1 << 16
+_TO_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 class DaemonFailed(DeniableError):
@@ -77,7 +81,7 @@ class Daemon:
         """
         if self.running is not None:
             return False
-        with self._sockets() as sockets, self.log.open("ab") as output:
+        with self._sockets() as sockets, os.fdopen(own_descriptor(self.log, _TO_APPEND), "ab") as output:
             process = subprocess.Popen(  # noqa: S603 - our own commands
                 [*self.command, *map(str, sockets)],
                 pass_fds=sockets,
@@ -89,7 +93,7 @@ class Daemon:
                 preexec_fn=self.before,  # noqa: PLW1509 - nothing here has threads yet
             )
         made = psutil.Process(process.pid).create_time()
-        (self.run / f"{self.name}.json").write_text(json.dumps({"pid": process.pid, "made": made}))
+        replace_whole(self.run / f"{self.name}.json", json.dumps({"pid": process.pid, "made": made}))
         return True
 
     @contextmanager
@@ -135,7 +139,7 @@ class Daemon:
 def running(run: Path, name: str) -> psutil.Process | None:
     """Return the process of that name, if it is the one that was started and has not ended."""
     try:
-        noted = json.loads((run / f"{name}.json").read_text())
+        noted = json.loads(read_own(run / f"{name}.json"))
         process = psutil.Process(noted["pid"])
         same = abs(process.create_time() - noted["made"]) < _SAME_MOMENT_S
         return process if same and process.status() != psutil.STATUS_ZOMBIE else None
@@ -172,5 +176,8 @@ def stop(run: Path, name: str, stop_signal: int) -> bool:
 
 def _last_words(log: Path) -> str:
     """Return the end of a log in one line."""
-    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.exists() else []
+    lines: list[str] = []
+    with suppress(FileNotFoundError), opened_own(log) as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _LAST_BYTES, 0))
+        lines = file.read().decode(errors="replace").strip().splitlines()
     return " | ".join(line.strip() for line in lines[-_LAST_LINES:]) or "without a message"

@@ -18,6 +18,7 @@ from deniable.foundation.errors import InvalidInput
 from infra.stack.daemons import Daemon, DaemonFailed
 from infra.stack.settings import DATABASES, LEDGER, LOOPBACK, Stack
 from stores.ledger.roles import prepare_ledger
+from stores.vault.disk import replace_whole
 
 PROGRAMS_VARIABLE = "DENIABLE_PG_BIN"
 
@@ -88,8 +89,7 @@ def _initialise(stack: Stack, data: Path) -> None:
     waiting = data.with_name("making")
     subprocess.run(["rm", "-rf", str(waiting)], check=True)  # noqa: S603, S607
     password = data.with_name("password")
-    password.touch(mode=0o600)
-    password.write_text(stack.secrets["postgres"])
+    replace_whole(password, stack.secrets["postgres"])
     try:
         done = subprocess.run(  # noqa: S603 - our own command
             [

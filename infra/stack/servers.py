@@ -14,7 +14,7 @@ from urllib.request import urlopen
 from infra.servers.local_servers import guarded_prefect
 from infra.stack.daemons import Daemon, DaemonFailed
 from infra.stack.settings import ADMINISTRATOR, ENGINEER, POOL, USERS, Stack
-from stores.vault.private_files import PRIVATE_FILE
+from stores.vault.disk import replace_whole
 
 if TYPE_CHECKING:
     from mlflow.server.auth.client import AuthServiceClient
@@ -167,8 +167,7 @@ def _write_users_settings(stack: Stack, place: Path) -> None:
     }
     text = StringIO()
     settings.write(text)
-    place.touch(mode=PRIVATE_FILE)
-    place.write_text(text.getvalue(), encoding="utf-8")
+    replace_whole(place, text.getvalue())
 
 
 def _daemon(stack: Stack, name: str, command: list[str], environment: dict[str, str], up: Callable[[], bool]) -> Daemon:

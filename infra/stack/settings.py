@@ -19,7 +19,8 @@ from typing import Any
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import new_secret
 from infra.servers.local_servers import free_port
-from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.own_files import own_descriptor, read_own
+from stores.vault.private_files import make_private_folder
 
 LOOPBACK = "127.0.0.1"
 LEDGER = "ledger"
@@ -124,7 +125,7 @@ class Stack:
 def _kept(place: Path, made: dict[str, Any]) -> dict[str, Any]:
     """Return the contents of a file of the stack, which is written at the first call."""
     try:
-        said: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        said: dict[str, Any] = json.loads(read_own(place))
     except FileNotFoundError:
         make_private_folder(place.parent)
         _write(place, made)
@@ -138,7 +139,7 @@ def _kept(place: Path, made: dict[str, Any]) -> dict[str, Any]:
 def _write(place: Path, values: dict[str, Any]) -> None:
     """Write a file completely or not at all, readable by its owner alone."""
     waiting = place.with_name(f".{place.name}")
-    with os.fdopen(os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE), "w") as file:
+    with os.fdopen(own_descriptor(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
         json.dump(values, file, indent=2)
         file.flush()
         os.fsync(file.fileno())

@@ -16,6 +16,7 @@ from deniable.foundation.keys import ReleaseKey, new_secret
 from stores.keys.secret_file import make_once
 from stores.keys.trust_file import make_keys_folder
 from stores.locks import lock
+from stores.own_files import own_descriptor
 
 _OTHERS = 0o077
 
@@ -50,7 +51,7 @@ def dataset_to_itself(state: Path, dataset: str) -> Iterator[ReleaseKey]:
 
 def _opened(place: Path) -> IO[bytes]:
     try:
-        return place.open("rb")
+        return os.fdopen(own_descriptor(place, os.O_RDONLY, sets_mode=True), "rb")
     except OSError as error:
         raise InvalidInput(f"the key of a dataset must be readable, got {place}: {error.strerror}.") from None
 

@@ -18,6 +18,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import new_secret
 from stores.keys.secret_file import make_once
 from stores.keys.trust_file import make_keys_folder
+from stores.own_files import read_own, require_own
 
 _OTHERS = 0o077
 _PATIENCE_S = 30.0
@@ -51,7 +52,7 @@ def encryption_key(state: Path) -> str:
 
 def _read(place: Path) -> bytes:
     try:
-        mode, held = stat.S_IMODE(place.stat().st_mode), place.read_bytes()
+        mode, held = stat.S_IMODE(place.stat().st_mode), read_own(place)
     except OSError as error:
         raise InvalidInput(
             f"the key of Prefect's secret blocks must be readable, got {place}: {error.strerror}."
@@ -88,6 +89,7 @@ def _opened(database: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         InvalidInput: it cannot be read or written.
     """
+    require_own(database, sets_mode=True)
     try:
         with closing(sqlite3.connect(database, timeout=_PATIENCE_S)) as connection, connection:
             yield connection

@@ -14,8 +14,10 @@ from pydantic import ValidationError
 from deniable.foundation.errors import InvalidInput
 from deniable.record.attestation import Envelope, Statement, statement
 from schemas.provenance import Provenance, Signed, current_form
+from schemas.regular_files import read_regular
 from stores.keys.signing_keys import SigningKey, signing_time
 
+_LARGEST = 1 << 28
 _TO_THE_MINUTE = len("2026-11-20T07:45")
 
 
@@ -64,10 +66,10 @@ def read_record(path: Path) -> bytes:
     """The content of a record's file.
 
     Raises:
-        InvalidInput: there is no such file.
+        InvalidInput: there is no such file, or something else is in its place.
     """
     try:
-        return path.read_bytes()
+        return read_regular(path, "the record", _LARGEST)
     except FileNotFoundError:
         raise InvalidInput(f"the record must be in {path}, and there is none; check the path.") from None
 
@@ -103,5 +105,5 @@ def kept_or_signed(path: Path, key: SigningKey, subjects: Mapping[str, str], rec
     then = before.record
     same = record.model_copy(update={"signed": then.signed, "runs": then.runs})
     if then.signed.keyid == key.keyid and statement(subjects, same.to_predicate()) == before.payload:
-        return path.read_text(encoding="ascii")
+        return read_record(path).decode("ascii")
     return signed_text(key, subjects, record)

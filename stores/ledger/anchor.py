@@ -15,12 +15,11 @@ from pathlib import Path
 from deniable.ledger.state import LedgerBroken
 from stores.ledger.database import LedgerUnavailable
 from stores.locks import lock
+from stores.own_files import NotOurFile, own_descriptor, read_own
 from stores.vault.disk import flush_to_disk
 
 ANCHOR = "ledger-anchor.jsonl"
 """Name of the copy in the state folder; it is not next to the database, so it is not lost together with it."""
-
-_PRIVATE_FILE = 0o600
 
 
 class LedgerReplaced(LedgerBroken):
@@ -52,10 +51,10 @@ class Anchor:
     def lines(self) -> list[str]:
         """The entries in order, one line each; an incomplete last line is ignored."""
         try:
-            whole, _, _ = self.place.read_bytes().rpartition(b"\n")
+            whole, _, _ = read_own(self.place).rpartition(b"\n")
         except FileNotFoundError:
             return []
-        except OSError as error:
+        except (NotOurFile, OSError) as error:
             raise self._unavailable(error) from None
         return whole.decode().split("\n") if whole else []
 
@@ -95,7 +94,7 @@ class Anchor:
         """
         try:
             fresh = not self.place.exists()
-            descriptor = os.open(self.place, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
+            descriptor = own_descriptor(self.place, os.O_RDWR | os.O_CREAT)
             with os.fdopen(descriptor, "r+b") as file:
                 lock(descriptor, wait=True)
                 size = os.fstat(file.fileno()).st_size
@@ -113,7 +112,7 @@ class Anchor:
                 self._seen = (end + len(more), max(count, first + len(lines)))
             if fresh:
                 flush_to_disk(self.state)
-        except OSError as error:
+        except (NotOurFile, OSError) as error:
             raise self._unavailable(error) from None
         return True
 
@@ -144,10 +143,11 @@ class Anchor:
         except OSError as error:
             raise self._unavailable(error) from None
 
-    def _unavailable(self, error: OSError) -> LedgerUnavailable:
+    def _unavailable(self, error: NotOurFile | OSError) -> LedgerUnavailable:
+        why = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
         return LedgerUnavailable(
             f"the state folder must keep what its ledger was charged, and {self.place} cannot be read or written: "
-            f"{error.strerror}; nothing was drawn, and trying again is safe."
+            f"{why}; nothing was drawn, and trying again is safe."
         )
 
 

@@ -36,6 +36,7 @@ from sqlalchemy.pool import NullPool
 
 from deniable.foundation.errors import DeniableError, InvalidInput
 from stores.ledger.migrations import REVISIONS, TABLE, VERSION_TABLE
+from stores.own_files import own_descriptor
 from stores.servers.patience import ServerDown
 
 ENTRIES = Table(
@@ -198,7 +199,7 @@ def _url(place: str | Path) -> URL:
 def _make_private_file(path: Path) -> None:
     """Create the file, empty and for its owner alone; SQLite gives its journal the same mode."""
     path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE))
+    os.close(own_descriptor(path, os.O_RDWR | os.O_CREAT, sets_mode=True))
     if path.stat().st_mode & _OTHERS:
         path.chmod(_PRIVATE_FILE)
 

@@ -16,6 +16,7 @@ from deniable.ledger.entries import Charge, Entry, Policy, entry_of
 from deniable.record.attestation import Envelope, Statement
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
+from stores.own_files import read_own
 
 _CHARGED = "steps/learn_parameters-*.json"
 """Files that are in the vault once a release was charged: every release is charged before it learns parameters."""
@@ -81,7 +82,7 @@ def _recorded(state: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
             yield place.parent.name, [*before, *segment.entries]
     for place in sorted(state.glob(f"discoveries/*/{RECORD}")):
         with suppress(DeniableError, OSError, KeyError, TypeError):
-            said = Statement.from_payload(Envelope.from_text(place.read_bytes()).payload)
+            said = Statement.from_payload(Envelope.from_text(read_own(place)).payload)
             entry: Any = said.predicate["entry"]
             entry_of(entry)  # the file has the form of a record, or is refused
             yield place.parent.name, [entry]
@@ -92,4 +93,4 @@ def _charged(state: Path) -> Iterator[tuple[str, str]]:
     for place in sorted(state.glob("vault/*/release.json")):
         with suppress(OSError, ValueError, KeyError, TypeError):
             if any(place.parent.glob(_CHARGED)):
-                yield json.loads(place.read_text(encoding="utf-8"))["commitment"], place.parent.name
+                yield json.loads(read_own(place))["commitment"], place.parent.name

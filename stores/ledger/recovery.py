@@ -15,6 +15,7 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import cost_of
 from deniable.ledger.entries import Charge, Policy, Recovery
 from deniable.ledger.verification import records_of, verify
+from schemas.regular_files import opened_regular
 from stores.ledger.anchor import Anchor, difference
 from stores.ledger.database import LedgerDatabase, entry_rows, insert_lines
 from stores.ledger.evidence import Evidence, charged_keys, evidence_in
@@ -87,10 +88,10 @@ def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept
 def _read(copy: Path, state: Path) -> list[str]:
     """The entries of a copy: an export, or a ledger's file from a backup, which is left unchanged."""
     try:
-        with copy.open("rb") as file:
-            is_database = file.read(len(_SQLITE)) == _SQLITE
-        if not is_database:
-            return [line for line in copy.read_text(encoding="utf-8").split("\n") if line]
+        with opened_regular(copy, "a copy of the ledger") as file:
+            start = file.read(len(_SQLITE))
+            if start != _SQLITE:
+                return [line for line in (start + file.read()).decode().split("\n") if line]
         with TemporaryDirectory(dir=state) as folder:
             return kept_lines(shutil.copyfile(copy, Path(folder) / "ledger.db"))
     except (OSError, UnicodeDecodeError):

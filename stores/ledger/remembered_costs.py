@@ -16,6 +16,7 @@ from pathlib import Path
 
 import deniable.privacy
 from deniable.privacy.remembered import REMEMBERED
+from stores.own_files import read_own
 from stores.vault.disk import replace_whole
 
 _NAME = "costs.json"
@@ -62,7 +63,7 @@ class CostsOnDisk(MutableMapping[str, float]):
 
     def _read(self) -> dict[str, float]:
         try:
-            kept = json.loads(self._place.read_text(encoding="utf-8"))
+            kept = json.loads(read_own(self._place))
         except (OSError, ValueError):
             return {}
         if not isinstance(kept, dict) or kept.get("made by") != self._made_by:

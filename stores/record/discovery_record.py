@@ -14,6 +14,7 @@ from deniable.record.trust import TrustedKeys
 from deniable.verification.discovery import faults_of_form
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_record
+from stores.own_files import read_own
 
 DISCOVERY_NOTE = "discovery.json"
 """The note of a discovery in its vault, which is like that of a release (stores.releases.discoveries)."""
@@ -38,7 +39,7 @@ def read_discovery(folder: Path) -> Mapping[str, Any]:
 def has_discovery(folder: Path) -> bool:
     """Whether a folder contains the record of a discovery, whatever its content."""
     with suppress(DeniableError, OSError):
-        envelope = Envelope.from_text((folder / RECORD).read_bytes())
+        envelope = Envelope.from_text(read_own(folder / RECORD))
         return Statement.from_payload(envelope.payload).version == DISCOVERY
     return False
 

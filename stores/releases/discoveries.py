@@ -28,6 +28,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from stores.keys.signed_record import signed_now
 from stores.keys.signing_keys import SigningKey
+from stores.own_files import NotOurFile, read_own, read_own_text
 from stores.publication.release_folder import check_files, publish_folder
 from stores.record.discovery_record import DISCOVERY_NOTE, discovery_place
 from stores.tracking.run_links import FLOW_RUN, prefect_tags
@@ -87,8 +88,8 @@ def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
     found = None
     for place in sorted((state / "vault").glob(f"*/{DISCOVERY_NOTE}")):
         try:
-            begun = Begun(**json.loads(place.read_text(encoding="utf-8")))
-        except (OSError, TypeError, ValueError):
+            begun = Begun(**json.loads(read_own(place)))
+        except (NotOurFile, OSError, TypeError, ValueError):
             if place.parent.name.startswith(f"{spec.name}-"):
                 raise Refused(
                     f"the note of a discovery must be readable, and {place} is not; restore it, or remove the folder "
@@ -103,7 +104,7 @@ def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:
 def begun_as(workspace: Workspace) -> Begun | None:
     """Return the note of a discovery; None if its beginning is not noted yet."""
     place = workspace.vault / DISCOVERY_NOTE
-    return Begun(**json.loads(place.read_text(encoding="utf-8"))) if place.exists() else None
+    return Begun(**json.loads(read_own(place))) if place.exists() else None
 
 
 def note(workspace: Workspace, begun: Begun) -> None:
@@ -226,7 +227,7 @@ def released_answers(state: Path, discovery: str) -> Answers:
     """
     place = discovery_place(state, discovery) / DOCUMENT
     try:
-        return answers_in(place.read_text(encoding="utf-8"))
+        return answers_in(read_own_text(place))
     except (OSError, UnicodeDecodeError):
         raise InvalidInput(f"the answers of a discovery must be readable, and {place} is not; restore it.") from None
 

@@ -15,6 +15,7 @@ from schemas.catalog import code_digest, schema_code
 from schemas.references import Audience
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import charged_under, is_charged
+from stores.own_files import NotOurFile, read_own, read_own_text
 from stores.record.discovery_record import DISCOVERY_NOTE
 from stores.vault.disk import replace_whole
 from stores.vault.lease import LEASE, is_leased, leased
@@ -118,7 +119,7 @@ def ended_with(workspace: Workspace) -> str | None:
     """The report on a finished release; None for one that is not finished."""
     if not find_release(workspace.state, workspace.release_id).finished:
         return None
-    return (workspace.vault / _END).read_text(encoding="utf-8")
+    return read_own_text(workspace.vault / _END)
 
 
 def _write(workspace: Workspace, *, finished: bool, runs: tuple[str, ...] = ()) -> None:
@@ -184,9 +185,9 @@ def _is_noted(vault: Path) -> bool:
 def _begun(vault: Path) -> ResumableRelease | None:
     """The note of one release in the vault; None if it cannot be read."""
     try:
-        said = json.loads((vault / _RECORD).read_text())
+        said = json.loads(read_own(vault / _RECORD))
         return ResumableRelease(**{**said, "runs": tuple(said.get("runs", ()))})
-    except (AttributeError, OSError, TypeError, ValueError):
+    except (AttributeError, NotOurFile, OSError, TypeError, ValueError):
         return None
 
 
@@ -202,8 +203,8 @@ def _may_be_of(spec: ReleaseSpec, state: Path, vault: Path) -> bool:
 def _named_dataset(vault: Path) -> object:
     """The dataset named in a note that this version cannot otherwise read."""
     try:
-        said = json.loads((vault / _RECORD).read_text())
-    except (OSError, ValueError):
+        said = json.loads(read_own(vault / _RECORD))
+    except (NotOurFile, OSError, ValueError):
         return None
     return said.get("dataset") if isinstance(said, dict) else None
 
@@ -331,12 +332,12 @@ def require_same_code(state: Path, dataset: str, commitment: str) -> None:
 def sweep_claims(state: Path) -> None:
     """Remove the vaults of releases and discoveries whose process was killed before it noted their start."""
     for lease in (state / "vault").glob(f"*/{LEASE}"):
-        if not _has_begun(lease.parent):
+        if not has_begun(lease.parent):
             with suppress(Refused), leased(lease.parent):
-                if not _has_begun(lease.parent):
+                if not has_begun(lease.parent):
                     shutil.rmtree(lease.parent, ignore_errors=True)
 
 
-def _has_begun(vault: Path) -> bool:
+def has_begun(vault: Path) -> bool:
     """Whether the start of a release or a discovery is noted."""
     return any((vault / name).exists() for name in (_RECORD, DISCOVERY_NOTE))

@@ -17,10 +17,11 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.record.snapshot_commitment import SnapshotCommitment
 from schemas.spec.release_spec import ReleaseSpec
 from schemas.table import columns_read
+from stores.own_files import read_own
 from stores.releases.resumable_releases import ResumableRelease, releases_of
 from stores.tables.sources import opened_source
 from stores.tables.tables import malformed_rows
-from stores.vault.private_files import PRIVATE_FILE
+from stores.vault.disk import replace_whole
 
 _NOTE = "arrival.json"
 _SNAPSHOT = "snapshot.parquet"
@@ -89,13 +90,13 @@ class Snapshots:
         commitment = made.digest(self.columns, malformed_rows(snapshot))
         if begun.finished:  # otherwise the rows may be read again
             note = _Note(key=self.key.commitment(), columns=self.columns, commitment=commitment)
-            _write(vault / _NOTE, note.model_dump_json())
+            replace_whole(vault / _NOTE, note.model_dump_json())
         return commitment
 
     def _noted(self, place: Path) -> str | None:
         """The earlier note under the same key for the same columns."""
         try:
-            note = _Note.model_validate_json(place.read_bytes())
+            note = _Note.model_validate_json(read_own(place))
         except (FileNotFoundError, ValidationError):
             return None
         return note.commitment if (note.key, note.columns) == (self.key.commitment(), self.columns) else None
@@ -109,15 +110,6 @@ def published_releases(state: Path, spec: ReleaseSpec) -> list[ResumableRelease]
     """
     found = [begun for begun in releases_of(state, spec) if (state / "releases" / begun.release_id).is_dir()]
     return sorted(found, key=lambda begun: begun.release_id.rpartition("-")[2])
-
-
-def _write(place: Path, text: str) -> None:
-    """Write a note, completely or not at all."""
-    temporary = place.with_name(f".{place.name}")
-    temporary.unlink(missing_ok=True)
-    temporary.touch(mode=PRIVATE_FILE)
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(place)
 
 
 def _add(made: SnapshotCommitment, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ import os
 
 from schemas.provenance import Approval, People
 from schemas.references import Audience
+from stores.own_files import read_own
 from stores.vault.workspace import Workspace
 
 OPERATOR_VARIABLE = "DENIABLE_OPERATOR"
@@ -44,6 +45,6 @@ def note_approval(workspace: Workspace, approval: Approval | None) -> None:
 def people_of(workspace: Workspace) -> People:
     """Who started a release, and who approved it."""
     try:
-        return People.model_validate_json((workspace.vault / _NOTE).read_bytes())
+        return People.model_validate_json(read_own(workspace.vault / _NOTE))
     except FileNotFoundError:
         return People(started_by=operator(), approval=None)

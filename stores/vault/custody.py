@@ -17,6 +17,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from schemas.references import Audience
 from schemas.spec.release_spec import ReleaseSpec
+from stores.own_files import read_own
 from stores.vault.scratch import is_scratch
 
 _SECRET_BYTES = 32
@@ -84,7 +85,7 @@ def fetch_key(workspace: KeyedRelease) -> ReleaseKey:
             raise InvalidInput(msg) from None
         return ReleaseKey(bytes.fromhex(str(block.get())))
     try:
-        return ReleaseKey((workspace.vault / "key").read_bytes())
+        return ReleaseKey(read_own(workspace.vault / "key"))
     except FileNotFoundError:
         msg = f"the key of {workspace.release_id} must be in its vault, and is not; it may have been destroyed."
         raise InvalidInput(msg) from None

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from deniable.foundation.errors import InvalidInput, Refused
 from schemas.plain_text import fault_of_line
 from schemas.provenance import Approval
+from stores.own_files import read_own
 from stores.vault.disk import flush_to_disk
 from stores.vault.pending_approval import HeldNote
 from stores.vault.private_files import PRIVATE_FILE, make_private_folder
@@ -118,7 +119,7 @@ def decision_on(state: Path, note: HeldNote) -> Approval | None:
 def decisions(vault: Path) -> Iterator[Approval]:
     """All decisions in a release's vault."""
     for path in sorted((vault / _FOLDER).glob("*.json")):
-        yield Approval.model_validate_json(path.read_bytes())
+        yield Approval.model_validate_json(read_own(path))
 
 
 def _refusals(vault: Path) -> Iterator[Approval]:
@@ -128,7 +129,7 @@ def _refusals(vault: Path) -> Iterator[Approval]:
 def decision(vault: Path, candidate: str) -> Approval | None:
     """The decision on one candidate; None if there is none yet."""
     try:
-        return Approval.model_validate_json((vault / _FOLDER / f"{candidate}.json").read_bytes())
+        return Approval.model_validate_json(read_own(vault / _FOLDER / f"{candidate}.json"))
     except FileNotFoundError:
         return None
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from deniable.foundation.errors import Refused
 from deniable.record.exact_stops import ExactStop, decided_exactly
-from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from stores.own_files import NotOurFile, read_own_text
+from stores.vault.disk import replace_whole
+from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 
 
@@ -31,8 +33,8 @@ class RefusedByCounts(Refused):
     def counts(self) -> str:
         """Return the counts, for cleared staff; empty if this user may not read them, or the file no longer exists."""
         try:
-            return self.details.read_text(encoding="utf-8")
-        except OSError:
+            return read_own_text(self.details)
+        except (NotOurFile, OSError):
             return ""
 
 
@@ -49,6 +51,5 @@ def refused_by_counts(
         counts: the counts, one per line.
     """
     path = make_private_folder(workspace.vault / "errors") / f"{step}.txt"
-    path.touch(mode=PRIVATE_FILE)
-    path.write_text("".join(f"{line}\n" for line in counts), encoding="utf-8")
+    replace_whole(path, "".join(f"{line}\n" for line in counts))
     return decided_exactly(stop, RefusedByCounts(sentence, path))

@@ -17,6 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from schemas.catalog import code_digest, schema_code
 from schemas.references import Audience, Reference
+from stores.own_files import read_own
 from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 
@@ -43,7 +44,7 @@ class Journal:
         """
         path = self._path(step, given)
         try:
-            noted = result.validate_json(path.read_bytes())
+            noted = result.validate_json(read_own(path))
         except (FileNotFoundError, ValidationError):
             return None
         return noted if all(self.workspace.holds(made) for made in _references(noted)) else None

@@ -1,11 +1,13 @@
 """The lease of a release: only the process that has it works on the release; and turns for choosing a release."""
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from deniable.foundation.errors import Refused
 from stores.locks import lock, locked
+from stores.own_files import own_descriptor
 
 LEASE = "lease"
 LOCKS = "locks"
@@ -104,7 +106,7 @@ def keep_while_alive(state: Path, name: str) -> None:
 def has_died(state: Path, name: str) -> bool:
     """Whether a process that had shown that it was alive has ended."""
     try:
-        with (state / LOCKS / f"{name}.lock").open("r+") as handle:
+        with os.fdopen(own_descriptor(state / LOCKS / f"{name}.lock", os.O_RDWR), "r+b") as handle:
             return lock(handle.fileno(), wait=False)
     except OSError:
         return False

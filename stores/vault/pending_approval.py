@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from schemas.provenance import Digest, Time
 from schemas.references import Audience
+from stores.own_files import read_own
+from stores.vault.disk import replace_whole
 from stores.vault.lease import leased
 from stores.vault.workspace import Workspace
 
@@ -86,17 +88,15 @@ def note_waiting(state: Path, note: HeldNote, flow_run: str) -> None:
     """Note which run of a deployment now waits for the decision."""
     if note.flow_run != flow_run:
         with leased(state / "vault" / note.release):
-            place = state / "vault" / note.release / _NOTE
-            waiting = place.with_name(f".{_NOTE}")
-            waiting.write_text(note.model_copy(update={"flow_run": flow_run}).model_dump_json(), encoding="utf-8")
-            waiting.replace(place)
+            waiting = note.model_copy(update={"flow_run": flow_run})
+            replace_whole(state / "vault" / note.release / _NOTE, waiting.model_dump_json())
 
 
 def held_note(state: Path, release_id: str) -> HeldNote | None:
     """The note on a release that is held or was held before; None if it never was."""
     place = state / "vault" / release_id / _NOTE
     try:
-        return HeldNote.model_validate_json(place.read_bytes())
+        return HeldNote.model_validate_json(read_own(place))
     except FileNotFoundError:
         return None
     except ValidationError:
@@ -112,17 +112,18 @@ def held_notes(state: Path) -> list[HeldNote]:
 
 
 def find_held(state: Path, release_id: str) -> HeldNote:
-    """The note on a release that waits for a decision, or was decided and is not published yet.
+    """The note on a release that waits for a decision, or was decided; it may be published by now.
 
     Raises:
-        InvalidInput: no such release is held.
+        InvalidInput: no such release is or was held.
     """
-    for note in held_notes(state):
-        if note.release == release_id:
+    for place in (state / "vault").glob(f"*/{_NOTE}"):
+        note = held_note(state, release_id) if place.parent.name == release_id else None
+        if note is not None:
             return note
     if (state / "releases" / release_id).exists():
         raise InvalidInput(
-            f"the release must wait for a decision, got {release_id}, which is published; check its name."
+            f"the release must wait for a decision, got {release_id}, which was published without one; check its name."
         )
     msg = (
         f"the release must be one that waits for a decision, got {release_id}, which does not; python -m flows held "

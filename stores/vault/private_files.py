@@ -3,6 +3,8 @@
 import traceback
 from pathlib import Path
 
+from stores.vault.disk import replace_whole
+
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 
@@ -25,5 +27,4 @@ def keep_error(error: Exception, path: Path) -> None:
         OSError: it cannot be written.
     """
     make_private_folder(path.parent)
-    path.touch(mode=PRIVATE_FILE)
-    path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    replace_whole(path, "".join(traceback.format_exception(error)))

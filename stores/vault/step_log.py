@@ -14,6 +14,7 @@ from typing import Any
 from deniable.privacy.loss import Guarantee, MechanismEvent
 from schemas.provenance import Artifact, Resource, Spent, Step
 from schemas.references import Audience, Reference
+from stores.own_files import read_own
 from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 
@@ -101,7 +102,7 @@ def noted_steps(workspace: Workspace, order: Sequence[str]) -> tuple[Step, ...]:
     Returns:
         The steps in that order; the parts of a step are sorted by number and come before the step as a whole.
     """
-    notes = [Step.model_validate_json(path.read_bytes()) for path in (workspace.vault / _FOLDER).glob("*.json")]
+    notes = [Step.model_validate_json(read_own(path)) for path in (workspace.vault / _FOLDER).glob("*.json")]
     return tuple(sorted(notes, key=lambda note: (order.index(note.step), _numbers(note.part or ""), note.part is None)))
 
 

@@ -22,7 +22,9 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from schemas.references import Audience, Reference
+from schemas.regular_files import opened_regular
 from schemas.spec.release_spec import ReleaseSpec
+from stores.own_files import opened_own
 from stores.vault.private_files import PRIVATE_FILE, PRIVATE_FOLDER
 
 if TYPE_CHECKING:
@@ -111,7 +113,7 @@ class Workspace:
     def _digest(self, path: Path, audience: Audience) -> str:
         """Digest of a file: plain if it is public, otherwise keyed (a plain digest confirms a guess)."""
         hasher = sha256() if audience is Audience.PUBLIC else self.key().hasher("artifact")
-        with path.open("rb") as handle:
+        with opened_own(path) as handle:
             while block := handle.read(_BYTES_A_READ):
                 hasher.update(block)
         return hasher.hexdigest()
@@ -131,8 +133,13 @@ class Workspace:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a public file, in hex."""
-    with path.open("rb") as handle:
+    """SHA-256 of a public file, in hex.
+
+    Raises:
+        InvalidInput: it is not a regular file.
+        OSError: it cannot be read.
+    """
+    with opened_regular(path, "a file of a release") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 

@@ -7,6 +7,7 @@ from deniable.foundation.checks import Check
 from deniable.verification.discovery import DOCUMENT, answers_in
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_record
+from stores.own_files import read_own_text
 from stores.record.audit_target import NO_MLFLOW, AuditTarget
 from stores.record.discovery_record import trusted_discovery
 from stores.releases.discovery_run import RunFound, Shown, found_run, shown_of
@@ -37,7 +38,7 @@ def compare_discovery_run(sealed: AuditTarget) -> Checks:
     record = trusted_discovery(read_record(place), str(place), sealed.trusted())
     if "runs" not in record:
         return (out_of_reach(_RUN, _TOO_OLD),)
-    shown = shown_of(record, answers_in((sealed.folder / DOCUMENT).read_text(encoding="utf-8")))
+    shown = shown_of(record, answers_in(read_own_text(sealed.folder / DOCUMENT)))
     found = found_run(sealed.state, record["runs"]["mlflow_run"])
     faults = (*_otherwise(shown, found), *_of_files(sealed.folder, found.files), *_of_steps(shown, found))
     return (Check(_RUN, faults, f"{len(shown.parameters) + len(shown.metrics) + len(shown.tags)} things"),)

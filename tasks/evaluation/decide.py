@@ -9,6 +9,7 @@ from deniable.measurements.signal import signal_of
 from schemas.references import Audience, Reference
 from schemas.spec.decision import Outcome, outcome_of
 from schemas.spec.evaluation import EvaluationFigures, Verdict
+from stores.own_files import read_own
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
@@ -69,7 +70,7 @@ def held_if_hidden(outcome: Outcome, workspace: Workspace, measured: Reference |
     """
     if measured is None:
         return outcome
-    document = json.loads(measured.path.read_text(encoding="utf-8"))
+    document = json.loads(read_own(measured.path))
     signal = signal_of(Measurements.from_document(workspace.spec.domain.modelled, document))
     if not signal.is_too_low:
         return outcome

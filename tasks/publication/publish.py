@@ -31,6 +31,7 @@ from stores.keys.signed_record import kept_or_signed, signed_now
 from stores.keys.signing_keys import SigningKey, signing_key
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.charging import spent_so_far
+from stores.own_files import read_own
 from stores.publication.data_package import DATA_PACKAGE, data_package
 from stores.publication.release_folder import (
     CSV,
@@ -251,7 +252,7 @@ def _digests(folder: Path) -> dict[str, str]:
 def _published_before(workspace: Workspace) -> Reference | None:
     """Return the published table if an earlier run of this release published it."""
     try:
-        note = Note.model_validate_json((workspace.vault / _NOTE).read_bytes())
+        note = Note.model_validate_json(read_own(workspace.vault / _NOTE))
     except FileNotFoundError:
         return None
     folder = workspace.release_folder

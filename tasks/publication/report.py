@@ -17,6 +17,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Outcome
 from schemas.spec.evaluation import EvaluationFigures
+from stores.own_files import read_own
 from stores.tracking.step_run import recorded_step
 from stores.vault.actors import people_of
 from stores.vault.workspace import Workspace
@@ -74,7 +75,7 @@ def report(
             released=people["released"],
             from_seeds=accounts.tested,
         )
-        weights = weights_of(json.loads(graph.path.read_text(encoding="utf-8"))) if graph is not None else {}
+        weights = weights_of(json.loads(read_own(graph.path))) if graph is not None else {}
         spent = spending(workspace)
         if spent is not None and spent.history:
             budget = svg_file(drawn_once(draw_budget_line, spent), title=BUDGET_IN_WORDS)

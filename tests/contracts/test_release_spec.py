@@ -174,6 +174,16 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("synthesis__test", 3, "synthesis.test: must be 1 or 2, got 3"),
         ("synthesis__candidates", 399, "synthesis.candidates: must be at least the 400 records wanted, got 399"),
         ("synthesis__drop_probability", 1, "synthesis.drop_probability: must be less than 1, got 1"),
+        (
+            "synthesis__drop_probability",
+            "0.99999999999999999999",
+            "synthesis.drop_probability: must be at most 0.999999",
+        ),
+        (
+            "synthesis__drop_probability",
+            "0.12345678901234567",
+            "synthesis.drop_probability: must have at most 15 digits",
+        ),
         ("synthesis__public_rows", 19, "synthesis.public_rows: must be at least k, got 19 for k 20"),
         ("synthesis__max_plausible", 19, "synthesis.max_plausible: must be at least k = 20, for candidates could not"),
         ("synthesis__max_check_plausible", 1000, "must be less than public_rows, 1000, or left out to score all seeds"),

@@ -1,4 +1,4 @@
-"""Runs a release, or a refresh, and kills this process at one moment, as `kill -9` does.
+"""Runs a release, or a refresh, and kills this process at one moment, as `kill -9` or the signal KILLED_BY does.
 
 Arguments: SPEC STATE MOMENT STEP, and SOURCE for a refresh, or `--discover` and the options of a discovery.
 
@@ -21,7 +21,7 @@ SPEC, STATE, MOMENT, STEP, *SOURCE = sys.argv[1:]
 
 
 def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), signal.Signals[os.environ.get("KILLED_BY", "SIGKILL")])
 
 
 class Executioner:

@@ -89,6 +89,44 @@ def run_and_kill(spec: Path, state: Path, moment: str, step: str, server: dict[s
     return run_module("tests.flows.killed", [str(spec), str(state), moment, step], env=told, cwd=ROOT).returncode
 
 
+class Interrupting:
+    """A watcher that interrupts as a step begins."""
+
+    def __init__(self, step: str) -> None:
+        self.step = step
+
+    def started(self, step: str) -> None:
+        if step == self.step:
+            raise KeyboardInterrupt
+
+    def advanced(self, step: str, amount: int) -> None:
+        pass
+
+    def ended(self, step: str, *, well: bool) -> None:
+        pass
+
+
+def test_before_anything_is_charged_an_interrupted_release_is_kept_as_a_killed_one_is(
+    tmp_path: Path, server: dict[str, str]
+) -> None:
+    """While a flow runs, Prefect makes its own exception of SIGTERM, and then sends the signal again."""
+    spec, step = write_small_release(tmp_path / "spec", **QUICK), "validate"
+    states = {ended: tmp_path / ended / "state" for ended in ("killed", "by SIGINT", "by SIGTERM")}
+    assert run_and_kill(spec, states["killed"], "before", step, server) == -signal.SIGKILL
+    with watching(Interrupting(step)), pytest.raises(KeyboardInterrupt):
+        release(spec, states["by SIGINT"])
+    terminated = server | {"KILLED_BY": "SIGTERM"}
+    assert run_and_kill(spec, states["by SIGTERM"], "before", step, terminated) == -signal.SIGTERM
+    left = {ended: [folder.name for folder in (state / "vault").iterdir()] for ended, state in states.items()}
+    assert [len(names) for names in left.values()] == [1, 1, 1]
+    for ended, state in states.items():
+        assert what_comes_next(state, load_spec(spec)).startswith(f"Resuming {left[ended][0]}, which was not finished")
+        assert left_in_words(state) == [f"{left[ended][0]}  of the dataset people: not finished"]
+        assert not spent(state)[1]
+    made = release(spec, states["by SIGINT"])
+    assert [made.workspace.release_id] == left["by SIGINT"]
+
+
 @pytest.fixture(scope="module")
 def killed_once(tmp_path_factory: pytest.TempPathFactory, server: dict[str, str]) -> Prototype:
     """A folder with a spec and a state folder whose release was killed before its records were gathered."""

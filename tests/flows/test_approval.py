@@ -343,7 +343,7 @@ def test_a_decision_upon_something_else_is_not_taken_for_one(held: House) -> Non
 
 def test_releases_that_are_not_held_cannot_be_decided_upon(within: tuple[House, Released]) -> None:
     here, made = within
-    with pytest.raises(InvalidInput, match="is published"):
+    with pytest.raises(InvalidInput, match="was published without one"):
         find_held(here.state, made.workspace.release_id)
     with pytest.raises(InvalidInput, match="lists the releases that wait"):
         find_held(here.state, "nothing-20260101T000000Z")

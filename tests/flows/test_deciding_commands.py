@@ -1,5 +1,6 @@
 """Approvers find what to look at, and how to decide, by commands alone."""
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,20 @@ def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path
         assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
     approved = said("ines", "approve", release, "--reason", "as agreed", "--candidate", candidate[:8])
     assert (approved.returncode, f"{release} is approved by ines: as agreed" in approved.stdout) == (0, True)
+    again = said("eve", "approve", release, "--reason", "I agree")
+    assert (again.returncode, "was approved by ines on 2" in again.stdout) == (0, True)
+    assert "run the command that made it" in again.stdout
     published = said("ada", "release", spec)
     assert published.returncode == 0, published.stderr
     assert [path.name for path in (tmp_path / "state" / "releases").iterdir()] == [release]
     assert said("ines", "held").stdout == "No release awaits a decision.\n"
+    again = said("eve", "approve", release, "--reason", "I agree")
+    assert (again.returncode, again.stdout.splitlines()[1:]) == (0, ["It is published."])
+    assert re.fullmatch(rf"{release} was approved by ines on 2\S+Z: as agreed", again.stdout.splitlines()[0])
+    refused = said("eve", "refuse", release, "--reason", "too late")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
+    assert "a release is decided upon once" in refused.stderr
+    assert "was approved by ines on 2" in refused.stderr
     for command in ("audit", "replay"):
         checked = said("ada", command, release)
         assert checked.returncode == 0, checked.stderr

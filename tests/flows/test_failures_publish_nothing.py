@@ -19,7 +19,6 @@ from deniable.foundation.errors import DeniableError
 from flows.release import release
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.exact_counts import RefusedByCounts
-from tasks.running.progress import watching
 from tests.flows.command import left_of_a_release, run, servers_of, start
 from tests.small_release import QUICK, SCHEMA, made_up_people, write_small_release
 from tests.warm.servers import bring_databases
@@ -147,26 +146,6 @@ def test_a_release_that_the_disk_had_no_room_for_goes_on_when_it_has(tmp_path: P
     table = "synthetic.parquet"
     same = undisturbed.workspace.release_folder / table
     assert (made.workspace.release_folder / table).read_bytes() == same.read_bytes()
-
-
-class Interrupting:
-    """A watcher that interrupts as a step begins."""
-
-    def started(self, step: str) -> None:
-        if step == "split":
-            raise KeyboardInterrupt
-
-    def advanced(self, step: str, amount: int) -> None:
-        pass
-
-    def ended(self, step: str, *, well: bool) -> None:
-        pass
-
-
-def test_a_release_interrupted_before_anything_is_charged_leaves_nothing(tmp_path: Path) -> None:
-    with watching(Interrupting()), pytest.raises(KeyboardInterrupt):
-        release(write_small_release(tmp_path / "spec"), tmp_path / "state")
-    assert left_of_a_release(tmp_path / "state") == []
 
 
 @contextmanager

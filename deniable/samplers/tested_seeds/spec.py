@@ -17,6 +17,8 @@ from deniable.privacy.rounding import rounded_up
 from deniable.samplers.entry import LARGEST_K, SamplerEntry
 
 _LARGEST_GAMMA = 10**6
+_LARGEST_DROP = 1 - Fraction(1, 10**6)
+_FINEST_DROP = 2**53
 _MOST_OMEGAS = 10_000
 
 _OF_ATTEMPTS = ("gamma", "eps0", "public_rows", "drop_probability")
@@ -93,6 +95,17 @@ class Entry(SamplerEntry):
         if info.data.get("test") == 1 and not accepted:
             raise ValueError("must be true for privacy test 1, which gives no differential privacy and no total")
         return accepted
+
+    @field_validator("drop_probability")
+    @classmethod
+    def _leaves_candidates(cls, dropped: Fraction) -> Fraction:
+        if dropped > _LARGEST_DROP:
+            raise ValueError(
+                f"must be at most {float(_LARGEST_DROP)}, which leaves one candidate in a million, got a larger one"
+            )
+        if dropped.denominator > _FINEST_DROP:
+            raise ValueError("must have at most 15 digits after the point, got more")
+        return dropped
 
     @field_validator("candidates")
     @classmethod
