@@ -49,7 +49,7 @@ DATASET_LIMIT = "deniable-dataset-{}"
 _LEASE_S = 60
 
 SpecName = StrEnum("SpecName", {name: name for name in spec_places()})  # type: ignore[misc] # named by what there is
-SpecName.__doc__ = "A release spec that ships, or that is in a folder of DENIABLE_SPECS."
+SpecName.__doc__ = "A release spec that ships, or that is in a folder which deploy was given."
 
 ReleaseName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+-\d{8}T\d{6}Z$", examples=["acs_ma-20261120T104151Z"])]
 AuditedName = Annotated[

@@ -1,15 +1,18 @@
-"""Finds release specs: those shipped with the project, and those in the folders that DENIABLE_SPECS names."""
+"""Finds release specs: those shipped with the project, and those in the folders that `deploy` was given."""
 
-import os
 from pathlib import Path
 
-SPECS_VARIABLE = "DENIABLE_SPECS"
+from flows.prefect_runs.shared import shared
 
 _THAT_SHIP = Path(__file__).resolve().parent.parent / "deployments" / "specs"
 
 
 def spec_places() -> dict[str, Path]:
-    """Return the paths of the specs by name, in order; an agency's spec replaces a shipped one of the same name."""
-    folders = [_THAT_SHIP, *(Path(place) for place in os.environ.get(SPECS_VARIABLE, "").split(os.pathsep) if place)]
-    found = {path.stem: path for folder in folders for path in sorted(folder.expanduser().glob("*.yaml"))}
+    """Return the paths of the specs by name, in order; an agency's spec replaces a shipped one of the same name.
+
+    Raises:
+        InvalidInput: what `deploy` noted in the state folder cannot be read.
+    """
+    folders = [_THAT_SHIP, *map(Path, shared().specs)]
+    found = {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
     return dict(sorted(found.items()))

@@ -48,7 +48,9 @@ class Agency:
 
     def command(self, *arguments: str | Path, status: int = 0, **variables: str) -> str:
         """Run a command, and return its output."""
-        told = {**EAGER, "DENIABLE_SPECS": str(self.specs), **self.variables, **variables}
+        # Only `deploy` is given the folder; the worker, which was started before, reads it in the state folder.
+        own = {"DENIABLE_SPECS": str(self.specs)} if arguments[0] == "deploy" else {}
+        told = {**EAGER, **own, **self.variables, **variables}
         done = run(*arguments, "--state", self.state, home=self.home, **told)
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + (done.stderr if status else "")

@@ -22,8 +22,9 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.states import Completed, Crashed, Failed
 
-from deniable.foundation.errors import DeniableError, InvalidInput
+from deniable.foundation.errors import DeniableError
 from flows.prefect_runs.run_ends import RunEnd, forget_end, keep_end
+from flows.prefect_runs.shared import shared
 from infra.environment import state_folder
 from stores.servers.patience import ServerDown
 from stores.servers.prefect_failures import PrefectDown, asking_prefect, prefect_failure
@@ -38,9 +39,6 @@ GIVEN_UP = "GivenUp"
 GOING_ON = "AwaitingRetry"
 """State of a run that will be resumed later; Prefect's own name for it."""
 
-ATTEMPTS_VARIABLE = "DENIABLE_RESUME_AFTER_S"
-_ATTEMPTS_S = "60 300 900 3600"
-
 OUTAGES = (ServerDown, UnderWay)
 """Errors that end a run such that it is resumed."""
 
@@ -52,17 +50,9 @@ def pauses_s() -> tuple[float, ...]:
     """Return the seconds for which a run waits before it is resumed the first time, the second time, and so on.
 
     Raises:
-        InvalidInput: DENIABLE_RESUME_AFTER_S does not contain such numbers.
+        InvalidInput: what `deploy` noted in the state folder cannot be read.
     """
-    said = os.environ.get(ATTEMPTS_VARIABLE, _ATTEMPTS_S)
-    try:
-        pauses = tuple(float(word) for word in said.split())
-    except ValueError:
-        pauses = (-1.0,)
-    if not all(0 <= pause < float("inf") for pause in pauses):
-        msg = f"{ATTEMPTS_VARIABLE} must hold seconds such as {_ATTEMPTS_S!r}, got {said!r}; correct it."
-        raise InvalidInput(msg)
-    return pauses
+    return shared().resume_after_s
 
 
 def resumed(states: list[State[Any]]) -> int:

@@ -41,7 +41,7 @@ _FOLDERS = (
     "stack/artifacts",
 )
 # The state folder's anchor is copied before the ledger, which may be ahead of the anchor, but not behind it.
-_FILES = ("stack/secrets.json", ANCHOR)
+_FILES = ("stack/secrets.json", "deployments.json", ANCHOR)
 _DUMPS = "databases"
 _PASSING = ("*.log", "*.db-wal", "*.db-shm", "*.db-journal")
 

@@ -9,6 +9,7 @@ Everything is under one state folder, mode 0700:
     staging/RELEASE/        files that publication is about to move
     releases/RELEASE/       public, complete or absent
     mlflow/  prefect/       the embedded services' state
+    deployments.json        what form, runs, worker and watch of the deployments share
 """
 
 import hashlib

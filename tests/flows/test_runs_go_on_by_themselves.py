@@ -22,6 +22,7 @@ from flows import entrypoints as deployed
 from flows.prefect_runs.outages import GIVEN_UP, GOING_ON, INTERRUPTED, MISSED, resumable, sign_of_life
 from flows.prefect_runs.resuming import RunWatch
 from flows.prefect_runs.run_ends import RunEnd, keep_end, kept_end
+from flows.prefect_runs.shared import share
 from infra.environment import state_folder
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.releases.resumable_releases import begun_releases, note_reported
@@ -38,10 +39,16 @@ PAUSES = "60 300"
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncPrefectClient]:
-    monkeypatch.setenv("DENIABLE_RESUME_AFTER_S", PAUSES)
+def client() -> Iterator[SyncPrefectClient]:
+    resume_after(PAUSES)
     with get_client(sync_client=True) as client:
         yield client
+    (state_folder() / "deployments.json").unlink()
+
+
+def resume_after(pauses: str) -> None:
+    """Note, as `deploy` does, after how many seconds runs are resumed."""
+    share(state_folder(), {"DENIABLE_RESUME_AFTER_S": pauses})
 
 
 @pytest.fixture
@@ -212,7 +219,7 @@ class Died(BaseException):
 def test_a_run_whose_end_prefect_cannot_hear_dies_and_prefect_is_told_once_it_answers(
     client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("DENIABLE_RESUME_AFTER_S", "")  # the last attempt
+    resume_after("")  # the last attempt
     monkeypatch.setattr("flows.prefect_runs.resuming._SETTLED", timedelta(0))
     run = run_in(client, deployment, Running())
     is_run(monkeypatch, run)
@@ -255,7 +262,7 @@ def cut_off(end: State[Any] | Exception, until: ExitStack) -> State[Any]:
 def test_a_run_that_published_and_could_not_say_so_is_not_given_up(
     client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, seen: State[Any], tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("DENIABLE_RESUME_AFTER_S", "")  # the last attempt
+    resume_after("")  # the last attempt
     monkeypatch.setattr("flows.prefect_runs.resuming._SETTLED", timedelta(0))
     monkeypatch.setattr("flows.prefect_runs.resuming.has_died", lambda *_: True)
     reported = Mock()

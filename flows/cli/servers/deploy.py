@@ -1,7 +1,7 @@
 """The command `deploy`: registers the deployments in `deployments/prefect.yaml` with Prefect's server.
 
-It runs Prefect's own command, and adds the concurrency limit of each dataset, the path of the checkout, and the
-automations for runs that fail or fall silent.
+It notes in the state folder what the processes of the deployments share, runs Prefect's own command, and adds the
+concurrency limit of each dataset, the path of the checkout, and the automations for runs that fail or fall silent.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from deniable.foundation.errors import DeniableError
 from flows.cli.servers.stack import require_prefect
 from flows.cli.spinner import at_work
 from flows.cli.subcommands import Subcommands
+from flows.prefect_runs.shared import share
 from flows.specs import spec_places
 from schemas.spec.release_spec import load_spec
 
@@ -51,10 +52,12 @@ def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
         0.
 
     Raises:
-        InvalidInput: the address of Prefect's server is unknown.
+        InvalidInput: the address of Prefect's server is unknown, or a variable does not hold what it must.
         DeployFailed: the server does not accept them.
     """
     require_prefect(state)
+    for folder in share(state).specs:
+        print(f"Specs of your own: {folder}", flush=True)  # noqa: T201 - this is the command line
     with at_work("1 of 3: reading the specs, and limiting each dataset to one run at a time", logged=True):
         from flows.entrypoints import DATASET_LIMIT  # noqa: PLC0415 - imports Prefect and MLflow
 
