@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
-from math import floor, isfinite, log10
+from math import floor, isfinite, isnan, log10
 from typing import Any
 
 import numpy as np
@@ -414,12 +414,15 @@ def lines_of(answer: Answer | TableAnswer) -> Iterator[str]:
         return
     yield f"{answer.question[:1].upper()}{answer.question[1:]}"
     yield ""
-    yield f"  {'estimate':<10}{number(answer.estimate, answer)}"
+    if isnan(answer.estimate):
+        yield f"  {'estimate':<10}none: counts only bound the answer; --grade model adds the model's estimate"
+    else:
+        yield f"  {'estimate':<10}{number(answer.estimate, answer)}"
     if answer.interval is None:
         yield f"  {'interval':<10}none: no interval with known coverage exists"
     else:
         ends = f"{number(answer.interval.low, answer)} to {number(answer.interval.high, answer)}"
-        yield f"  {'interval':<10}{ends}, level {answer.level:g}"
+        yield f"  {'bounds' if answer.has_bounds else 'interval':<10}{ends}, level {answer.level:g}"
     yield f"  {'of':<10}{answer.of_what} ({answer.estimand})"
     yield f"  {'grade':<10}{answer.grade}: {MEANING[answer.grade]}"
     if answer.deviation > 0:
@@ -457,7 +460,9 @@ def _lines_of_table(answer: TableAnswer) -> Iterator[str]:
     if len(rows) > len(shown):
         yield f"  ... and {len(rows) - len(shown):,} more; --csv FILE has all"
     yield ""
-    together = f"Intervals of level {first.level:g}"
+    bounded = {each.has_bounds for each in answer.answers if each.interval is not None}
+    what = "Intervals and bounds" if len(bounded) > 1 else "Bounds" if True in bounded else "Intervals"
+    together = f"{what} of level {first.level:g}"
     yield f"{together}, all together." if answer.simultaneous else f"{together}, each by itself."
     if first.sources:
         yield f"From {_sources(first)}."
@@ -466,6 +471,8 @@ def _lines_of_table(answer: TableAnswer) -> Iterator[str]:
 
 def number(value: float, answer: Answer) -> str:
     """A number, rounded to two significant digits of the interval's half-width."""
+    if isnan(value):
+        return "-"
     if not isfinite(value):
         return "unbounded"
     if answer.kind == "count":

@@ -24,7 +24,7 @@ _LEAST_EFFECT, _MOST_EFFECT = 0.1, 100.0
 MEANING: Final = {
     "measured": "counted with noise of published law; no model is used",
     "certified": "by the model, with an error that a released certificate bounds",
-    "bounded": "not counted as such; the interval is all that other counts allow",
+    "bounded": "not counted as such; the bounds are all that other counts allow",
     "model": "by the model alone",
 }
 
@@ -84,8 +84,9 @@ class Answer:
         question: the question, in words.
         kind: `count`, `share`, `mean`, `ratio`, `difference of shares`, `difference of means`, `quantile` or
             `coefficient`.
-        estimate: the estimate; for a count it can be negative and need not be an integer.
-        interval: the interval; None if no interval with known coverage exists.
+        estimate: the estimate, which lies in the interval; a count need not be an integer. NaN if there is none: counts
+            bound the answer, and no point between the bounds is likelier than another.
+        interval: the interval, or the bounds; None if no interval with known coverage exists.
         level: confidence level of the interval.
         estimand: `finite` or `population`.
         of_what: the estimand in words.
@@ -96,6 +97,9 @@ class Answer:
         sampling_deviation: standard deviation due to sampling, if the estimand involves it; see `noise_deviation`.
         sources: the tables that it is computed from, with their shares of the noise variance.
         p_value: for the null hypothesis that a difference or coefficient is 0; only for grades measured and certified.
+        interval_grade: the basis of the interval; None for that of the answer. The model's has bounds by counts.
+        unrestricted: the estimate before it is moved to the nearest point of its interval, for sums and averages; that
+            of a count is unbiased, and may be negative. None for the estimate itself.
     """
 
     question: str
@@ -111,6 +115,18 @@ class Answer:
     sampling_deviation: float = nan
     sources: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     p_value: float | None = None
+    interval_grade: Grade | None = None
+    unrestricted: float | None = None
+
+    @property
+    def raw_estimate(self) -> float:
+        """The estimate before it is moved to the nearest point of its interval."""
+        return self.estimate if self.unrestricted is None else self.unrestricted
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether the interval has all that counts allow, and no estimate of the same grade belongs to it."""
+        return (self.interval_grade or self.grade) == "bounded"
 
     @property
     def deviation(self) -> float:
@@ -123,12 +139,14 @@ class Answer:
             "question": self.question,
             "kind": self.kind,
             "estimate": _finite(self.estimate),
+            "unrestricted": _finite(self.raw_estimate),
             "low": None if self.interval is None else _finite(self.interval.low),
             "high": None if self.interval is None else _finite(self.interval.high),
             "level": self.level,
             "estimand": self.estimand,
             "of_what": self.of_what,
             "grade": self.grade,
+            "interval_grade": None if self.interval is None else self.interval_grade or self.grade,
             "condition": self.condition,
             "noise_sd": _finite(self.noise_deviation),
             "sampling_sd": _finite(self.sampling_deviation),
@@ -173,14 +191,16 @@ class TableAnswer:
     def rows(self) -> list[list[str]]:
         """The table as rows of text for a CSV file, with a header."""
         head = [*self.columns, "kind", "estimate", "low", "high", "noise_sd", "sampling_sd"]
-        head += ["level", "simultaneous", "estimand", "grade", "p_value", "condition"]
+        head += ["level", "simultaneous", "estimand", "grade", "interval_grade", "p_value", "condition"]
         return [head, *(self._row(cell, each) for cell, each in zip(self.cells, self.answers, strict=True))]
 
     def _row(self, cell: Sequence[str], each: Answer) -> list[str]:
         ends = ["", ""] if each.interval is None else [_text(each.interval.low), _text(each.interval.high)]
         numbers = [_text(each.estimate), *ends, _text(each.noise_deviation), _text(each.sampling_deviation)]
         told = [f"{each.level:g}", "yes" if self.simultaneous else "no", each.estimand, each.grade]
-        return [*cell, each.kind, *numbers, *told, "" if each.p_value is None else _text(each.p_value), each.condition]
+        basis = "" if each.interval is None else each.interval_grade or each.grade
+        p_value = "" if each.p_value is None else _text(each.p_value)
+        return [*cell, each.kind, *numbers, *told, basis, p_value, each.condition]
 
 
 def _finite(number: float) -> float | None:

@@ -5,8 +5,7 @@ interval from a simultaneous family. The bounds also use counts of complements: 
 conditions are those that satisfy one more condition, and those that do not.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import inf
 
@@ -21,43 +20,27 @@ _ROUNDING = 1e-9
 """Relative change of an end that counts as no change."""
 
 
-@dataclass(frozen=True)
-class MeasuredCount:
-    """A count of the records that satisfy some of the conditions.
-
-    Attributes:
-        estimate: its estimate.
-        interval: its interval, from a simultaneous family.
-    """
-
-    estimate: float
-    interval: Interval
-
-
-def count_bounds(attributes: Sequence[int], counts: Mapping[Subset, MeasuredCount]) -> tuple[Interval, float]:
-    """Bounds on the count of records that satisfy all conditions.
+def count_bounds(attributes: Sequence[int], counts: Mapping[Subset, Interval]) -> Interval:
+    """Bounds on the count of records that satisfy all conditions; no point between them is likelier than another.
 
     Args:
         attributes: the attributes, one condition on each.
-        counts: for subsets of the attributes, including the empty one, the count of records that satisfy their
-            conditions.
-
-    Returns:
-        The bounds, and the midpoint of the bounds that the estimates alone imply.
+        counts: for subsets of the attributes, including the empty one, the interval of the count of records that
+            satisfy their conditions, from a simultaneous family.
 
     Source: |A and B| >= |A| + |B| - |C| if both are subsets of C (Bonferroni), and at most each of them. The same
     holds for complements, such as |A and B and C| <= |all| - |A| - |B| - |C| + |A and B| + |A and C| + |B and C|.
     """
     whole = tuple(sorted(attributes))
-    low, high = _closed(whole, counts, lambda each: each.interval.low, lambda each: each.interval.high)
+    counts = {subset: own for subset, own in counts.items() if set(subset) <= set(whole)}
+    low, high = _closed(whole, counts)
     implied = _propagated(whole, counts)
     if implied is not None:
         low, high = max(low, implied.low), min(high, implied.high)
-    inner = _closed(whole, counts, lambda each: each.estimate, lambda each: each.estimate)
-    return Interval(max(0.0, low), max(0.0, high)), max(0.0, (max(inner[0], 0.0) + max(inner[1], 0.0)) / 2)
+    return Interval(max(0.0, low), max(0.0, high))
 
 
-def _propagated(whole: Subset, counts: Mapping[Subset, MeasuredCount]) -> Interval | None:
+def _propagated(whole: Subset, counts: Mapping[Subset, Interval]) -> Interval | None:
     """Tighten bounds by dividing each count by one more condition, until nothing changes.
 
     Returns:
@@ -67,7 +50,7 @@ def _propagated(whole: Subset, counts: Mapping[Subset, MeasuredCount]) -> Interv
     low, high = np.zeros((3,) * len(whole)), np.full((3,) * len(whole), inf)
     for subset, own in counts.items():
         place = tuple(int(i in subset) for i in whole)
-        low[place], high[place] = max(own.interval.low, 0.0), own.interval.high
+        low[place], high[place] = max(own.low, 0.0), own.high
     for _ in range(_MOST_ROUNDS):
         before = low.copy(), high.copy()
         for axis in range(len(whole)):
@@ -89,10 +72,7 @@ def _divide(low: Cells, high: Cells) -> None:
     high[0] = np.minimum(high[0], high[1] + high[2])
 
 
-_End = Callable[[MeasuredCount], float]
-
-
-def _closed(whole: Subset, counts: Mapping[Subset, MeasuredCount], low: _End, high: _End) -> tuple[float, float]:
+def _closed(whole: Subset, counts: Mapping[Subset, Interval]) -> tuple[float, float]:
     """Bounds for all subsets, in order of size; return those for the whole set."""
     lower: dict[Subset, float] = {}
     upper: dict[Subset, float] = {}
@@ -101,8 +81,8 @@ def _closed(whole: Subset, counts: Mapping[Subset, MeasuredCount], low: _End, hi
             below = [upper[part] for part in combinations(subset, size - 1)] if size else []
             above = [0.0]
             if subset in counts:
-                below.append(max(high(counts[subset]), 0.0))
-                above.append(low(counts[subset]))
+                below.append(max(counts[subset].high, 0.0))
+                above.append(counts[subset].low)
             parts = [part for less in range(1, size) for part in combinations(subset, less)]
             for one in parts:
                 for other in parts:

@@ -4,16 +4,29 @@ The error of a count over k cells is at most k times the bound. Sampling error d
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.inference.bounds import MeasuredCount
 from deniable.inference.intervals import Interval
 from deniable.measurements.certificate import Certificate
 from deniable.measurements.noisy_tables import Cells
 
 _PAIR = 2
+
+
+@dataclass(frozen=True)
+class CertifiedCount:
+    """A count by the model.
+
+    Attributes:
+        estimate: the model's count.
+        interval: what the certificate leaves.
+    """
+
+    estimate: float
+    interval: Interval
 
 
 class CertifiedCounts:
@@ -29,7 +42,7 @@ class CertifiedCounts:
         self._buckets = buckets
         self._tables = dict(zip(certificate.workload.pairs, certificate.model, strict=True))
 
-    def count(self, of: Mapping[int, Cells], level: float) -> MeasuredCount | None:
+    def count(self, of: Mapping[int, Cells], level: float) -> CertifiedCount | None:
         """The sum over the counted rows of a product of functions of two attributes.
 
         Args:
@@ -52,4 +65,4 @@ class CertifiedCounts:
         cells = np.outer(*weights)
         value = float((cells * self._tables[pair[0], pair[1]]).sum())
         reach = float(np.abs(cells).sum()) * self._certificate.bound(level)
-        return MeasuredCount(value, Interval(value - reach, value + reach))
+        return CertifiedCount(value, Interval(value - reach, value + reach))

@@ -94,7 +94,7 @@ def _influence(
     else:
         above = inside.within(Query.product(words.parse(what)))
     size = inference.system.value(inference.functional(inside))
-    return above.minus(inside.times(answer.estimate)).times(1 / size)
+    return above.minus(inside.times(answer.raw_estimate)).times(1 / size)
 
 
 def _difference(
@@ -108,7 +108,7 @@ def _difference(
 ) -> Answer:
     """The difference between two disjoint groups, for a given question and kind."""
     question, kind = wording
-    estimate = pair[0].estimate - pair[1].estimate
+    estimate = pair[0].raw_estimate - pair[1].raw_estimate
     one, other = lines
     if one is None or other is None:
         grade = max((each.grade for each in pair), key=GRADES.index)
@@ -120,7 +120,8 @@ def _difference(
         interval = None
         if ends[0] is not None and ends[1] is not None:
             interval = Interval(ends[0].low - ends[1].high, ends[0].high - ends[1].low)
-        return inference.answer(question, kind, estimate, interval, asked, None, grade=grade)
+        basis = max((each.interval_grade or each.grade for each in pair), key=GRADES.index)
+        return inference.answer(question, kind, estimate, interval, asked, None, grade=grade, interval_grade=basis)
     try:
         functional = inference.functional(one.minus(other))
     except NotMeasured as error:  # pragma: no cover - both parts were measured

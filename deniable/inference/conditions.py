@@ -124,17 +124,22 @@ class Conditions:
         held = np.bincount(buckets)
         inside = np.bincount(buckets, weights=(allowed != 0).astype(np.float64))
         divided = np.nonzero((inside > 0) & (inside < held))[0]
+        told = "; ".join(self.values_named(i, np.nonzero(buckets == bucket)[0]) for bucket in divided[:3].tolist())
+        return (
+            f"values of {self.domain.names[i]} were counted together ({told}), and the condition divides them; "
+            f"ask for {self.whole(i, buckets, allowed)}."
+        )
+
+    def whole(self, i: int, buckets: NDArray[np.integer], allowed: Cells) -> str:
+        """The conditions nearest to another that do not divide buckets, in words."""
+        held = np.bincount(buckets)
+        inside = np.bincount(buckets, weights=(allowed != 0).astype(np.float64))
         within = np.nonzero((inside == held)[buckets])[0]
         around = np.nonzero((inside > 0)[buckets])[0]
-        name = self.domain.names[i]
-        told = "; ".join(self.values_named(i, np.nonzero(buckets == bucket)[0]) for bucket in divided[:3].tolist())
-        offers = [self.named(i, around)] if len(around) < len(buckets) else [f"no condition on {name}"]
+        offers = [self.named(i, around)] if len(around) < len(buckets) else [f"no condition on {self.domain.names[i]}"]
         if len(within):
             offers.insert(0, self.named(i, within))
-        return (
-            f"values of {name} were counted together ({told}), and the condition divides them; "
-            f"ask for {' or '.join(offers)}."
-        )
+        return " or ".join(offers)
 
     def _comparison(self, text: str) -> tuple[int, Cells]:
         name, operator, right = self._divided(text)

@@ -15,8 +15,8 @@ import numpy as np
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import Answer, Asked, Grade
-from deniable.inference.bounds import MeasuredCount, Subset, count_bounds
-from deniable.inference.certified import CertifiedCounts
+from deniable.inference.bounds import Subset, count_bounds
+from deniable.inference.certified import CertifiedCount, CertifiedCounts
 from deniable.inference.conditions import Conditions, Labels
 from deniable.inference.intervals import (
     LOUD,
@@ -43,6 +43,8 @@ _ALL = Query.product({})
 _MOST_TOGETHER = 8
 _OWN_LAW = frozenset({"count", "share"})
 """Kinds of estimates with binomial sampling error."""
+_APART = "the attributes were not counted together: the bounds are all that separate counts allow"
+_IN_BUCKETS = "values were counted in buckets: the bounds have the lowest and the highest value of each"
 
 
 def _level_of_part(level: float, parts: int) -> float:
@@ -116,12 +118,16 @@ class Inference:
     def count(self, condition: str = "", asked: Asked | None = None) -> Answer:
         """The number of records of the confidential table that satisfy a condition.
 
+        If the attributes of the condition were not counted together, or it divides values that were, the answer has
+        bounds and no estimate, unless the grade model is accepted: then the model's, with the bounds beside it.
+
         Args:
             condition: the condition; all records if it is empty.
             asked: options of the answer.
 
         Raises:
-            InvalidInput: it is not a condition, or divides values that were counted together.
+            InvalidInput: it is not a condition, or it divides values that were counted together and only measured
+                answers are accepted.
             Refused: the estimand is the population, whose size is unknown, or the grade is too low.
         """
         asked = asked or Asked()
@@ -165,8 +171,9 @@ class Inference:
     def mean(self, attribute: str, given: str = "", asked: Asked | None = None) -> Answer:
         """The mean of a numeric attribute, over all records or over those that satisfy a condition; see `count`.
 
-        If values were counted in buckets in the tables with the condition's attributes, the interval is bounded by the
-        lowest and highest value of each bucket, and the grade is `bounded`.
+        If values were counted in buckets in the tables with the condition's attributes, the answer has bounds by the
+        lowest and highest value of each bucket, and the grade is `bounded`; with the model's estimate if that is
+        accepted.
         """
         asked = asked or Asked()
         i = self.conditions.attribute(attribute)
@@ -179,7 +186,10 @@ class Inference:
         except NotMeasured as error:
             if error.relation or error.split != (i,):
                 return self._by_model(question, "mean", total, inside, asked, error)
-            return self._bounded_mean(question, i, values, inside, asked)
+            try:
+                return self._bounded_mean(question, i, values, inside, asked)
+            except NotMeasured as other:
+                return self._by_model(question, "mean", total, inside, asked, other)
         return found
 
     def ratio(self, numerator: str, denominator: str, asked: Asked | None = None) -> Answer:
@@ -213,8 +223,8 @@ class Inference:
         """Express a query as a linear function of the measurements.
 
         Raises:
-            InvalidInput: it divides values that were counted together; the sentence offers the nearest edges.
-            NotMeasured: a relation was not measured.
+            NotMeasured: a relation was not measured, or a condition divides values that were counted together; then the
+                sentence offers the nearest edges.
         """
         try:
             return self.system.functional(query)
@@ -225,8 +235,20 @@ class Inference:
             for term in query.terms:
                 own = term.of.get(i)
                 if own is not None and set(np.unique(own)) <= {0.0, 1.0}:
-                    raise InvalidInput(self.conditions.edges(i, self.system.buckets[i], own)) from None
+                    raise NotMeasured(
+                        self.conditions.edges(i, self.system.buckets[i], own), error.split, offer=self._whole(term)
+                    ) from None
             raise
+
+    def _whole(self, term: Product) -> str:
+        """The nearest conditions that divide no values that were counted together, in words."""
+        parts = []
+        for i, own in term.of.items():
+            held = np.bincount(self.system.buckets[i])
+            inside = np.bincount(self.system.buckets[i], weights=(own != 0).astype(np.float64))
+            if ((inside > 0) & (inside < held)).any():
+                parts.append(self.conditions.whole(i, self.system.buckets[i], own))
+        return ", and for ".join(parts)
 
     def sampling_factor(self, asked: Asked) -> float:
         """The factor of the sampling variance, relative to independent sampling of the measured rows.
@@ -263,23 +285,23 @@ class Inference:
         """The estimand in words."""
         return f"{self._table}" if asked.estimand == "finite" else "the population that the rows were sampled from"
 
-    def condition_of(self, asked: Asked, grade: Grade, kind: str = "", *, is_normal: bool = False) -> str:
+    def condition_of(self, asked: Asked, grade: Grade, basis: str = "", *, is_normal: bool = False) -> str:
         """State the condition under which an interval covers.
 
         Args:
             asked: options of the answer.
             grade: the grade of the answer.
-            kind: the kind of estimate.
+            basis: of bounds, what they rest on.
             is_normal: whether the sampling error is approximated by a normal distribution.
         """
         told = {
             "measured": "The interval rests on the published law of the noise, and on no model",
             "certified": "The interval rests on the released certificate of the model's error, and on no model",
-            "bounded": "The attributes were not counted together: the interval is all that separate counts allow",
+            "bounded": f"{basis[:1].upper()}{basis[1:]}",
             "model": "The model is right; nothing measured supports it, and there is no interval",
         }[grade]
-        if grade == "bounded" and "mean" in kind:
-            told = "Values were counted in buckets: the interval has the lowest and the highest value of each"
+        if grade == "model" and basis:
+            told = f"The estimate is the model's, which nothing measured supports; {basis}"
         if is_normal:
             told += "; the error of sampling is taken as normal"
         if asked.estimand == "finite":
@@ -305,13 +327,15 @@ class Inference:
         sampling: float = nan,
         grade: Grade = "measured",
         p_value: float | None = None,
+        interval_grade: Grade | None = None,
+        basis: str = "",
     ) -> Answer:
         """Complete an answer with the fields common to all.
 
         Args:
             question: the question in words.
             kind: the kind of estimate.
-            estimate: the estimate.
+            estimate: the estimate, which is moved to the nearest point of its interval; NaN if there is none.
             interval: its interval.
             asked: options of the answer.
             functional: the linear function that the estimate is computed from, for its sources.
@@ -319,17 +343,23 @@ class Inference:
             sampling: variance due to sampling; likewise.
             grade: the grade of the answer.
             p_value: p-value of a test, if requested.
+            interval_grade: the basis of the interval, if it is not that of the answer.
+            basis: of bounds, what they rest on; by default on separate counts, or on the values in buckets of a mean.
         """
+        if interval is not None and not basis:
+            basis = _IN_BUCKETS if "mean" in kind else _APART
         return Answer(
             question=question,
             kind=kind,
-            estimate=estimate,
+            estimate=estimate if interval is None else interval.nearest(estimate),
+            unrestricted=estimate,
             interval=interval,
             level=asked.level,
             estimand=asked.estimand,
             of_what=self.of_what(asked),
             grade=grade,
-            condition=self.condition_of(asked, grade, kind, is_normal=sampling > 0 and kind not in _OWN_LAW),
+            interval_grade=None if interval_grade == grade else interval_grade,
+            condition=self.condition_of(asked, grade, basis, is_normal=sampling > 0 and kind not in _OWN_LAW),
             noise_deviation=sqrt(noise) if not noise <= 0 else 0.0,
             sampling_deviation=sqrt(sampling) if not sampling <= 0 else 0.0,
             sources={} if functional is None else self.system.sources(functional),
@@ -454,55 +484,51 @@ class Inference:
         lowest, highest = (np.full(self.system.sizes[i], side * inf) for side in (1, -1))
         np.minimum.at(lowest, buckets, values)
         np.maximum.at(highest, buckets, values)
-        made = [
-            self._ratio(question, "mean", *self._sums_of(i, own, inside), asked)
-            for own in (lowest[buckets], self._middles(i, values)[buckets], highest[buckets])
-        ]
-        ends = Interval(made[0].interval.low, made[2].interval.high)  # type: ignore[union-attr]
-        middle = made[1]
-        functional = self.functional(inside.within(Query.product({i: self._middles(i, values)[buckets]})))
-        return self.answer(
-            question,
-            "mean",
-            middle.estimate,
-            ends,
-            asked,
-            functional,
-            noise=middle.noise_deviation**2,
-            sampling=middle.sampling_deviation**2,
-            grade="bounded",
+        low, high = (
+            self._ratio(question, "mean", *self._sums_of(i, own[buckets], inside), asked) for own in (lowest, highest)
         )
+        both = [answer.interval for answer in (low, high) if answer.interval is not None]
+        # Counts below 0 can reverse the two.
+        ends = Interval(min(each.low for each in both), max(each.high for each in both))
+        total = inside.within(Query.product({i: values}))
+        return self._with_bounds(question, "mean", ends, asked, (total, inside))
 
     def _sums_of(self, i: int, values: Cells, inside: Query) -> tuple[Query, Query, tuple[Query, Query, Query]]:
         total, squares = (inside.within(Query.product({i: own})) for own in (values, values**2))
         return total, inside, (squares, total, inside)
 
-    def _middles(self, i: int, values: Cells) -> Cells:
-        """The mean of an attribute's values in each bucket, by its own counts; midpoints if these are too small."""
-        buckets, found = self.system.buckets[i], np.zeros(self.system.sizes[i])
-        for bucket in range(len(found)):
-            own = buckets == bucket
-            lowest, highest = float(values[own].min()), float(values[own].max())
-            found[bucket] = (lowest + highest) / 2
-            try:
-                parts = [Query.product({i: np.where(own, each, 0.0)}) for each in (values, np.ones(len(values)))]
-                total, count = (self.system.value(self.system.functional(each)) for each in parts)
-            except NotMeasured:
-                continue
-            if count > 1 and lowest <= total / count <= highest:
-                found[bucket] = total / count
-        return found
-
     def _bounded(self, question: str, both: Query, inside: Query | None, asked: Asked, error: NotMeasured) -> Answer:
-        """A count or share for attributes that were not counted together, by bounds and by a certificate."""
+        """A count or share that was not counted as such, by bounds, and by a certificate or the model."""
         kind = "count" if inside is None else "share"
         [term] = both.terms
-        [of_group] = (both if inside is None else inside).terms
         certified = self._by_certificate(term, asked, of_all=inside is not None)
         grade: Grade = "bounded" if certified is None else "certified"
         if not asked.accepts(grade):
             self._refuse(grade, error)
-        needed = [tuple(sorted(term.of)), () if inside is None else inside.attributes]
+        basis = _APART
+        if not error.relation:
+            basis = (
+                "the condition divides values that were counted together: the bounds are without and with all of them; "
+                f"for a measured answer ask for {error.offer}"
+            )
+        try:
+            interval = self._bounds(term, inside, certified, asked)
+        except Refused:
+            if not self._believes(asked):
+                raise
+            return self._by_model(question, kind, both, inside, asked, error)
+        if certified is None:
+            return self._with_bounds(question, kind, interval, asked, (both, inside), basis)
+        value = certified.estimate / (self.kept if inside is None else self._size(inside, asked))
+        return self.answer(question, kind, value, interval, asked, None, grade=grade)
+
+    def _bounds(self, term: Product, inside: Query | None, certified: CertifiedCount | None, asked: Asked) -> Interval:
+        """The bounds on a count of the table, or on a share of a group, by counts and by a certificate.
+
+        Raises:
+            Refused: there are too many attributes, or there may be no records in the group.
+        """
+        of_group = term if inside is None else inside.terms[0]
         if len(term.of) > _MOST_TOGETHER:
             raise Refused(f"a condition may have at most {_MOST_TOGETHER} attributes that were not counted together.")
         # The bounds and the certificate each get half of the error probability, so both hold together.
@@ -511,23 +537,71 @@ class Inference:
         is_narrower = any(not np.array_equal(own, term.of[i]) for i, own in of_group.of.items())
         level = _level_of_part(level, 2 if is_narrower else 1)
         counts = self._counts(term.of, asked, level, of_all=inside is not None)
-        whole, centre = count_bounds(needed[0], counts)
+        whole = count_bounds(tuple(term.of), counts)
         if certified is not None:
             low, high = max(whole.low, certified.interval.low), min(whole.high, certified.interval.high)
             whole = Interval(low, high) if low <= high else certified.interval
-            centre = min(max(certified.estimate, whole.low), whole.high)
         if inside is None:
-            interval = Interval(whole.low / self.kept, whole.high / self.kept)
-            return self.answer(question, kind, centre / self.kept, interval, asked, None, grade=grade)
+            return Interval(whole.low / self.kept, whole.high / self.kept)
         if is_narrower:
             counts = self._counts(of_group.of, asked, level, of_all=True)
-        group, middle = count_bounds(needed[1], counts)
+        group = count_bounds(inside.attributes, counts)
         if group.low <= 0:
             raise Refused(f"the group must have records for a share, and may have none: {group.high:.0f} at most.")
-        interval = Interval(whole.low / group.high, whole.high / group.low).cut(0.0, 1.0)
-        return self.answer(question, kind, centre / max(middle, 1.0), interval, asked, None, grade=grade)
+        return Interval(whole.low / group.high, whole.high / group.low).cut(0.0, 1.0)
 
-    def _by_certificate(self, term: Product, asked: Asked, *, of_all: bool) -> MeasuredCount | None:
+    def _size(self, inside: Query, asked: Asked) -> float:
+        """The estimated number of records of a group, by counts or by the certificate; NaN if neither has it."""
+        try:
+            return max(self.system.value(self.functional(inside)), 1.0)
+        except NotMeasured:
+            found = None if self._certified is None else self._certified.count(inside.terms[0].of, asked.level)
+            return nan if found is None else max(found.estimate, 1.0)
+
+    def _with_bounds(
+        self,
+        question: str,
+        kind: str,
+        bounds: Interval,
+        asked: Asked,
+        of: tuple[Query, Query | None],
+        basis: str = "",
+    ) -> Answer:
+        """An answer with bounds: without an estimate, or with the model's if that is accepted.
+
+        Args:
+            question: the question in words.
+            kind: the kind of estimate.
+            bounds: the bounds.
+            asked: options of the answer.
+            of: numerator and denominator; no denominator for a count.
+            basis: what the bounds rest on; see `answer`.
+        """
+        is_model = self._believes(asked)
+        estimate = self._of_model(*of) if is_model else nan
+        grade: Grade = "model" if is_model else "bounded"
+        return self.answer(
+            question, kind, estimate, bounds, asked, None, grade=grade, interval_grade="bounded", basis=basis
+        )
+
+    def _believes(self, asked: Asked) -> bool:
+        """Whether the model's estimate is accepted, and there is a model."""
+        return asked.accepts("model") and self.model is not None
+
+    def _of_model(self, numerator: Query, denominator: Query | None) -> float:
+        """The model's ratio of two totals; for a count, its share times the number of rows of the table.
+
+        Raises:
+            Refused: the model has no records in the group.
+        """
+        assert self.model is not None  # noqa: S101 - those who ask have seen to it
+        below = self.model.total(_ALL if denominator is None else denominator)
+        if below <= 0:
+            raise Refused("the model has no records in the group; ask for a larger one.")
+        ratio = self.model.total(numerator) / below
+        return ratio * self.records / self.kept if denominator is None else ratio
+
+    def _by_certificate(self, term: Product, asked: Asked, *, of_all: bool) -> CertifiedCount | None:
         """The model's count, with the certified bound and the sampling error; None without a certificate."""
         factor = self.sampling_factor(asked)
         own = _level_of_part(asked.level, 4 if factor else 2)
@@ -539,12 +613,15 @@ class Inference:
         most = min(max(self.records / 2, low), high) if of_all else high
         share = most / self.records if of_all else 0.0
         reach = two_sided(own) * sqrt(max(factor * most * (1 - share), 0.0))
-        return MeasuredCount(found.estimate, Interval(low - reach, high + reach))
+        return CertifiedCount(found.estimate, Interval(low - reach, high + reach))
 
     def _counts(
         self, factors: Mapping[int, Cells], asked: Asked, level: float, *, of_all: bool
-    ) -> dict[Subset, MeasuredCount]:
-        """The counts for all measured subsets of conditions, with simultaneous intervals.
+    ) -> dict[Subset, Interval]:
+        """The intervals of counts for all measured subsets of conditions, simultaneous.
+
+        A condition that divides values that were counted together has the lower end of the count without all of these
+        values, and the upper end of the count with all of them.
 
         Args:
             factors: the conditions.
@@ -555,33 +632,52 @@ class Inference:
         found = {}
         for size in range(len(factors) + 1):
             for subset in combinations(sorted(factors), size):
+                own = {i: factors[i] for i in subset}
                 try:
-                    found[subset] = self.functional(Query.product({i: factors[i] for i in subset}))
-                except NotMeasured:
-                    continue
+                    found[subset] = [self.system.functional(Query.product(own))]
+                except NotMeasured as error:
+                    if not error.relation:
+                        found[subset] = [self._in_buckets(own, end) for end in (np.minimum, np.maximum)]
         level = _level_of_part(level, len(found))
         factor = self.sampling_factor(asked)
         made = {}
-        for subset, functional in found.items():
-            value = self.system.value(functional)
-            share = min(max(value / self.records, 0.0), 1.0) if of_all else 0.0
-            sampling = factor * max(value, 0.0) * (1 - share)
-            reach = self.reach(functional, level, sampling)
-            made[subset] = MeasuredCount(value, Interval(value - reach, value + reach))
+        for subset, functionals in found.items():
+            ends = []
+            for functional in functionals:
+                value = self.system.value(functional)
+                share = min(max(value / self.records, 0.0), 1.0) if of_all else 0.0
+                sampling = factor * max(value, 0.0) * (1 - share)
+                reach = self.reach(functional, level, sampling)
+                ends.append((value - reach, value + reach))
+            made[subset] = Interval(ends[0][0], ends[-1][1])
         return made
 
+    def _in_buckets(self, factors: Mapping[int, Cells], end: np.ufunc) -> Functional:
+        """A count of several conditions, each divided bucket being left out (the minimum) or in (the maximum)."""
+        own = dict(factors)
+        while True:
+            try:
+                return self.system.functional(Query.product(own))
+            except NotMeasured as error:
+                own |= {i: self._whole_buckets(i, own[i], end) for i in error.split}
+
+    def _whole_buckets(self, i: int, values: Cells, end: np.ufunc) -> Cells:
+        """The smallest or largest of a function's values in each bucket, for each value."""
+        buckets = self.system.buckets[i]
+        found = np.full(self.system.sizes[i], inf if end is np.minimum else -inf)
+        end.at(found, buckets, values)
+        return np.asarray(found[buckets])
+
     def _by_model(
-        self, question: str, kind: str, numerator: Query, denominator: Query, asked: Asked, error: NotMeasured
+        self, question: str, kind: str, numerator: Query, denominator: Query | None, asked: Asked, error: NotMeasured
     ) -> Answer:
         """The model's estimate, without an interval."""
-        if not asked.accepts("model") or self.model is None:
+        if not self._believes(asked):
             self._refuse("model", error)
         # Refuses a population whose sampling is unstated; the condition would otherwise assert it.
         self.sampling_factor(asked)
-        below = self.model.total(denominator)
-        if below <= 0:
-            raise Refused("the model has no records in the group; ask for a larger one.")
-        return self.answer(question, kind, self.model.total(numerator) / below, None, asked, None, grade="model")
+        estimate = self._of_model(numerator, denominator)
+        return self.answer(question, kind, estimate, None, asked, None, grade="model")
 
     def _accept(self, grade: Grade, asked: Asked) -> None:
         if not asked.accepts(grade):
@@ -589,6 +685,8 @@ class Inference:
 
     def _refuse(self, grade: Grade, error: NotMeasured) -> NoReturn:
         """Refuse a question that was not measured, and name the alternative."""
+        if error.split and not error.relation and error.offer:
+            raise InvalidInput(str(error))
         names = [self.measured.domain.names[i] for i in error.relation]
         said = f"{' and '.join(names)} were not counted together" if len(names) > 1 else str(error).rstrip(".")
         raise Refused(f"{said}, so the grade would be {grade}; accept the grade {grade}, or ask for other attributes.")

@@ -1,7 +1,8 @@
 """`intervals.csv`, with counts, shares and intervals for every cell of every measured table; and its verification.
 
 It is a function of `measured.json`, the public domain and the split, for users of other languages. The estimand is the
-confidential table, and each interval has an individual level of 0.95. Answers to questions do not belong here.
+confidential table, and each interval has an individual level of 0.95. Estimates lie in their intervals; files of
+earlier releases, which state some outside, are verified, too. Answers to questions do not belong here.
 """
 
 import csv
@@ -9,6 +10,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from itertools import zip_longest
 from math import prod
@@ -59,16 +61,24 @@ class _Latest:
         # Replaced as a whole, so that no thread sees the lines of one table with the key of another.
         self._kept: tuple[object, list[list[str]]] = (None, [])
 
-    def of(self, measured: Measurements, probability: Fraction | None) -> Iterator[list[str]]:
-        """The lines, in order; if there are many, they are not cached, but generated each time."""
+    def of(
+        self, measured: Measurements, probability: Fraction | None, *, is_former: bool = False
+    ) -> Iterator[list[str]]:
+        """The lines, in order; if there are many, they are not cached, but generated each time.
+
+        Args:
+            measured: what was measured.
+            probability: probability with which a record of the confidential table was measured.
+            is_former: whether estimates may lie outside their intervals, as earlier releases stated them.
+        """
         document = json.dumps(measured.document(), sort_keys=True)
-        key = (measured.domain, sha256(document.encode()).digest(), probability)
+        key = (measured.domain, sha256(document.encode()).digest(), probability, is_former)
         known, kept = self._kept
         if key == known:
             yield from kept
             return
         lines: list[list[str]] = []
-        for line in _rows(measured, probability):
+        for line in _rows(measured, probability, is_former=is_former):
             if len(lines) <= MOST_CELLS:
                 lines.append(line)
             yield line
@@ -79,7 +89,7 @@ class _Latest:
 _lines: Final = _Latest()
 
 
-def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list[str]]:
+def _rows(measured: Measurements, probability: Fraction | None, *, is_former: bool = False) -> Iterator[list[str]]:
     most = max((len(each.attributes) for each in measured.tables), default=1)
     places = [f"{what}_{number}" for number in range(1, most + 1) for what in ("attribute", "values")]
     yield ["table", *places, *_NUMBERS, "level", "of", "grade"]
@@ -107,13 +117,14 @@ def _rows(measured: Measurements, probability: Fraction | None) -> Iterator[list
         for cell, count, share in zip(counts.cells, counts.answers, shares.answers, strict=True):
             told = [part for pair in zip(own, cell, strict=True) for part in pair]
             padding = [""] * (2 * most - len(told))
-            numbers = [*_of(count), *_of(share)]
+            numbers = [*_of(count, is_former=is_former), *_of(share, is_former=is_former)]
             yield [" x ".join(own), *told, *padding, *numbers, f"{asked.level:g}", count.of_what, count.grade]
 
 
-def _of(answer: Answer) -> list[str]:
+def _of(answer: Answer, *, is_former: bool) -> list[str]:
     low, high = (0.0, 0.0) if answer.interval is None else (answer.interval.low, answer.interval.high)
-    return [f"{number + 0.0:.10g}" for number in (answer.estimate, low, high, answer.deviation)]
+    estimate = answer.raw_estimate if is_former else answer.estimate
+    return [f"{number + 0.0:.10g}" for number in (estimate, low, high, answer.deviation)]
 
 
 def check_intervals(
@@ -132,10 +143,10 @@ def check_intervals(
     except csv.Error:
         return Check(_FOLLOWS, (f"{FILE} must be a table of comma-separated values, and is not",))
 
-    def faults() -> Iterator[str]:
+    def faults(*, is_former: bool = False) -> Iterator[str]:
         known = Measurements.from_document(Domain.from_document(described).modelled, measured)
         probability = None if not split else probability_of(known, split)
-        for number, (own, right) in enumerate(zip_longest(rows, _lines.of(known, probability)), 1):
+        for number, (own, right) in enumerate(zip_longest(rows, _lines.of(known, probability, is_former=is_former)), 1):
             if own is None or right is None or len(own) != len(right):
                 yield f"{FILE}: line {number} is missing, or is one too many"
                 return
@@ -145,7 +156,10 @@ def check_intervals(
             if number > 1 and not _is_same(own, right):
                 yield f"{FILE}: line {number} does not follow from measured.json"
 
-    return Check(_FOLLOWS, found(faults), f"{max(len(rows) - 1, 0):,} cells")
+    own = found(faults)
+    if own and not found(partial(faults, is_former=True)):
+        own = ()
+    return Check(_FOLLOWS, own, f"{max(len(rows) - 1, 0):,} cells")
 
 
 def _is_same(own: Sequence[str], right: Sequence[str]) -> bool:

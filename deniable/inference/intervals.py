@@ -6,7 +6,7 @@ share without noise, Wilson's interval; for a ratio, Fieller's. The estimation d
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, floor, lgamma, log, log1p, sqrt
+from math import ceil, floor, isnan, lgamma, log, log1p, sqrt
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class Interval:
     def cut(self, low: float, high: float) -> "Interval":
         """The part of the interval within bounds; the nearer bound if there is none."""
         return Interval(min(max(self.low, low), high), max(min(self.high, high), low))
+
+    def nearest(self, value: float) -> float:
+        """The point of the interval that is nearest to a value; NaN for NaN."""
+        return value if isnan(value) else min(max(value, self.low), self.high)
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,14 @@ _JUST = 1e-6
 """Tolerance for rounding when integers are compared with estimates."""
 
 
+def whole_numbers(count: float, reach: float) -> Interval:
+    """The whole numbers of 0 or more within a distance of an estimate; those next to it if none is."""
+    low, high = ceil(count - reach - _JUST), floor(count + reach + _JUST)
+    if low > high:
+        low, high = floor(count), ceil(count)
+    return Interval(float(max(low, 0)), float(max(high, 0)))
+
+
 def exact_count_interval(count: float, kept: float, law: ErrorLaw, level: float) -> Interval:
     """The integers X not rejected by a noisy count, if each record was counted with some probability.
 
@@ -202,9 +214,7 @@ def exact_count_interval(count: float, kept: float, law: ErrorLaw, level: float)
         level: confidence level.
     """
     if kept >= 1:
-        reach = law.reach(level)
-        low, high = ceil(count - reach - _JUST), floor(count + reach + _JUST)
-        return Interval(float(max(low, 0)), float(max(high, 0)))
+        return whole_numbers(count, law.reach(level))
     tail = (1 - level) / 2
     most = ceil((max(count, 0.0) + 12 * sqrt(max(count, 1.0)) + 12 * sqrt(law.variance)) / kept) + 60
     x = np.arange(most + 1)

@@ -8,7 +8,7 @@ permit it.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from deniable.inference.estimation import Inference
 from deniable.inference.intervals import Interval
 from deniable.inference.laws import two_sided
 from deniable.inference.queries import Query
+from deniable.inference.system import NotMeasured
 from deniable.measurements.noisy_tables import Cells
 
 _SHOWN = 200
@@ -45,7 +46,7 @@ def cumulative(inference: Inference, attribute: str, given: str = "", asked: Ask
         InvalidInput, Refused: as for a share, or the attribute is nominal.
     """
     asked = asked or Asked()
-    i, values, ends = _places(inference, attribute, given, asked)
+    i, values, ends = _places(inference, attribute, given)
     name = inference.measured.domain.names[i]
     some = ""
     if inference.system.is_large[i]:
@@ -75,15 +76,19 @@ def quantile(
     Raises:
         InvalidInput: the probability is out of range, or as for `cumulative`.
         Refused: as for a share.
+
+    Returns:
+        The quantile; without an estimate if counts only bound the shares from which it follows.
     """
     asked = asked or Asked()
     if not 0 < probability < 1:
         raise InvalidInput(f"a quantile must be of a share in (0, 1), got {probability:g}; the median is 0.5.")
-    i, values, ends = _places(inference, attribute, given, asked)
+    i, values, ends = _places(inference, attribute, given)
     found = cache(lambda place: _share_up_to(inference, i, values, float(ends[place]), given, asked))
     last = len(ends) - 1
     first, begin, end = _bracket(inference, i, values, probability, asked, last)
-    estimate = _first(lambda place: found(place).estimate >= probability, first, last)
+    # Where a share has no estimate, the quantile has none.
+    estimate = _first(lambda place: not found(place).estimate < probability, first, last)
     low = _first(lambda place: _high(found(place)) >= probability, begin, last)
     # Noise can make cumulative shares decrease: the last place whose share may be too low counts.
     high = min(last, 1 + next((place for place in range(end, -1, -1) if _low(found(place)) < probability), -1))
@@ -93,6 +98,7 @@ def quantile(
     name = inference.measured.domain.names[i]
     question = f"{probability:g} quantile of {name}" + (f" among those with {given}" if given.strip() else "")
     answer = found(estimate)
+    value = nan if isnan(answer.estimate) else float(ends[estimate])
     resolution = (
         "" if len(ends) == len(values) else "; values in one bucket are not distinguished, and its last is given"
     )
@@ -100,7 +106,8 @@ def quantile(
         answer,
         question=question,
         kind="quantile",
-        estimate=float(ends[estimate]),
+        estimate=value,
+        unrestricted=value,
         interval=Interval(least, float(ends[high])),
         condition=answer.condition.rstrip(".") + resolution + ".",
         noise_deviation=nan,
@@ -108,7 +115,7 @@ def quantile(
     )
 
 
-def _places(inference: Inference, attribute: str, given: str, asked: Asked) -> tuple[int, Cells, NDArray[np.float64]]:
+def _places(inference: Inference, attribute: str, given: str) -> tuple[int, Cells, NDArray[np.float64]]:
     """Column number, values, and the ascending values at which cumulative shares are known."""
     i = inference.conditions.attribute(attribute)
     values = inference.conditions.numbers(i)
@@ -119,11 +126,12 @@ def _places(inference: Inference, attribute: str, given: str, asked: Asked) -> t
             "records; leave the group out."
         )
     if len(ordered) > 1:
+        first = Query.product({i: (values <= ordered[0]).astype(np.float64)})
         try:
-            _share_up_to(inference, i, values, float(ordered[0]), given, replace(asked, grade="measured"))
-        except InvalidInput:
-            buckets = inference.system.buckets[i]
-            return i, values, _ends(values, buckets)
+            inference.functional(first.within(Query.product(inference.conditions.parse(given))))
+        except NotMeasured as error:
+            if i in error.split and not error.relation:
+                return i, values, _ends(values, inference.system.buckets[i])
     return i, values, ordered
 
 

@@ -52,12 +52,14 @@ class NotMeasured(InvalidInput):
     Attributes:
         split: column numbers of attributes whose buckets the query divides.
         relation: column numbers of the attributes that were not counted together, if any.
+        offer: conditions that divide no buckets, in words; empty if none is known.
     """
 
-    def __init__(self, sentence: str, split: Subset = (), relation: Subset = ()) -> None:
+    def __init__(self, sentence: str, split: Subset = (), relation: Subset = (), offer: str = "") -> None:
         super().__init__(sentence)
         self.split = split
         self.relation = relation
+        self.offer = offer
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import ceil, floor, inf, prod, sqrt
+from math import inf, prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,21 @@ from numpy.typing import NDArray
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import HIGHEST_LEVEL, Answer, Asked, TableAnswer
 from deniable.inference.estimation import Inference
-from deniable.inference.intervals import LOUD, SMALL, Interval, Quadratic, ratio_interval, share_intervals
+from deniable.inference.intervals import (
+    LOUD,
+    SMALL,
+    Interval,
+    Quadratic,
+    ratio_interval,
+    share_intervals,
+    whole_numbers,
+)
 from deniable.inference.laws import two_sided
 from deniable.inference.queries import Query
 from deniable.measurements.consistency import Functional
 from deniable.measurements.noisy_tables import Cells
 
 MOST_CELLS = 100_000
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +113,7 @@ def table(
 
     Args:
         inference: the release.
-        attributes: names of its attributes, one or more.
+        attributes: names of its attributes, one or more, in the order of the answer's columns; the last varies fastest.
         kind: `count` of the confidential table, or `share` of all records.
         asked: options of the answer.
         simultaneous: whether the level is that of simultaneous coverage.
@@ -133,28 +140,33 @@ def table(
         )
     if kind == "count" and asked.estimand == "population":
         raise Refused("counts must be of the confidential table (finite); of the population ask for shares.")
-    names = tuple(domain.names[i] for i in own)
-    title = f"{kind}s by {', '.join(names)}"
+    names = tuple(domain.names[i] for i in wanted)
     several = size if simultaneous else 1
     if len(own) > 1 and not inference.system.is_measured(own):
-        return _cell_by_cell(inference, own, kind, asked, several)
+        return _cell_by_cell(inference, wanted, kind, asked, several)
     found = cells(inference, own)
     several = found.counts.size if simultaneous else 1
     is_normal = all(release.noise.law == "gaussian" for each in inference.measured.tables for release in each.releases)
     level = asked.level ** (1 / several) if is_normal else 1 - (1 - asked.level) / several
-    labels = [[words.values_named(i, codes) for codes in groups] for i, groups in zip(own, found.groups, strict=True)]
-    places = tuple(product(*labels))
+    # Cells are computed in the order of the columns of the release, and listed in the order asked for.
+    axes = [own.index(i) for i in wanted]
+    listed = np.arange(found.counts.size).reshape(found.counts.shape).transpose(axes).ravel().tolist()
+    shown = [
+        [words.values_named(i, codes) for codes in found.groups[axis]] for i, axis in zip(wanted, axes, strict=True)
+    ]
+    labels = tuple(product(*shown))
+    places = [labels[place] for place in np.argsort(listed).tolist()]
     questions = [f"{kind} of {' & '.join(map('='.join, zip(names, place, strict=True)))}" for place in places]
     make = _shares if kind == "share" else _counts
-    answers = make(inference, found, questions, asked, level, is_normal=is_normal)
+    answers = list(make(inference, found, questions, asked, level, is_normal=is_normal))
     if sources:
         named = _sources(inference, found)
-        answers = (replace(answer, sources=named) for answer in answers)
+        answers = [replace(answer, sources=named) for answer in answers]
     return TableAnswer(
-        question=title,
+        question=f"{kind}s by {', '.join(names)}",
         columns=names,
-        cells=places,
-        answers=tuple(answers),
+        cells=labels,
+        answers=tuple(answers[place] for place in listed),
         simultaneous=simultaneous,
     )
 
@@ -197,8 +209,7 @@ def _counts(
     for question, place in zip(questions, np.ndindex(found.counts.shape), strict=True):
         value, noise = float(found.counts[place]), float(found.variances[place])
         if kept >= 1:
-            half = reach.of(place) * sqrt(noise) + _ROUNDING
-            interval = Interval(float(max(ceil(value - half), 0)), float(max(floor(value + half), 0)))
+            interval = whole_numbers(value, reach.of(place) * sqrt(noise))
         elif value <= SMALL and noise < LOUD:
             interval = inference.count_interval(_cell(inference, found, place), level)
         else:
@@ -254,7 +265,7 @@ def _sources(inference: Inference, found: CellEstimates) -> Mapping[tuple[str, .
     return inference.system.sources(_cell(inference, found, tuple(0 for _ in found.counts.shape)))
 
 
-def _cell_by_cell(inference: Inference, own: tuple[int, ...], kind: str, asked: Asked, several: int) -> TableAnswer:
+def _cell_by_cell(inference: Inference, own: Sequence[int], kind: str, asked: Asked, several: int) -> TableAnswer:
     """A table that was not measured: cell by cell, by bounds or by the model."""
     words, domain = inference.conditions, inference.measured.domain
     each = asked if several == 1 else replace(asked, level=min(1 - (1 - asked.level) / several, HIGHEST_LEVEL))

@@ -24,6 +24,7 @@ _MANY = "unit/test_attributes_of_very_many_values.py::"
 _OTHERS = "unit/test_other_releases_are_inferred_from.py::"
 _LEVELS = _OTHERS + "test_intervals_have_the_level_that_is_asked_for_and_no_more"
 _FILE = "unit/test_interval_table.py::"
+_BOUNDS = "unit/test_bounds_are_no_estimates.py::"
 
 MUTANTS = (
     *faults(
@@ -149,9 +150,9 @@ MUTANTS = (
             _OF_A_SAMPLE,
         ),
         (
-            "for own in (lowest[buckets], self._middles",
-            "for own in (self._middles(i, values)[buckets], self._middles",
-            "the lower end of a mean of buckets has the middles of its buckets",
+            "asked) for own in (lowest, highest)",
+            "asked) for own in (highest, highest)",
+            "the lower end of a mean of buckets has the highest values of its buckets",
             _COVER + "test_a_mean_of_bucketed_values_has_the_bounds_of_its_buckets",
         ),
         (
@@ -160,9 +161,33 @@ MUTANTS = (
             "the bounds of a share are among those that satisfy its condition",
             _COVER + "test_bounds_of_a_share_are_of_its_own_group",
         ),
+        (
+            "            estimate=estimate if interval is None else interval.nearest(estimate),",
+            "            estimate=estimate,",
+            "an estimate may lie outside its interval",
+            _BOUNDS + "test_a_mean_of_few_records_among_many_values_lies_in_its_interval",
+        ),
+        (
+            "        estimate = self._of_model(*of) if is_model else nan",
+            "        estimate = self._of_model(*of) if is_model else (bounds.low + bounds.high) / 2",
+            "the midpoint of bounds is given as an estimate",
+            _BOUNDS + "test_bounds_have_no_estimate_in_any_form",
+        ),
+        (
+            "for end in (np.minimum, np.maximum)]",
+            "for end in (np.maximum, np.maximum)]",
+            "values that a condition leaves out count below its lower bound",
+            _BOUNDS + "test_every_condition_is_answered_whatever_buckets_were_chosen",
+        ),
     ),
     *faults(
         "deniable/inference/bounds.py",
+        (
+            "counts = {subset: own for subset, own in counts.items() if set(subset) <= set(whole)}",
+            "counts = dict(counts)",
+            "counts of other conditions are taken for those of a group",
+            _BOUNDS + "test_bounds_of_a_group_are_by_its_own_conditions",
+        ),
         (
             "above.append(lower[one] + lower[other] - upper[both])",
             "above.append(lower[one] + lower[other] - lower[both])",
@@ -176,8 +201,8 @@ MUTANTS = (
             _COVER + "test_bounds_contain_those_of_a_linear_program_and_are_hardly_wider",
         ),
         (
-            "        low[place], high[place] = max(own.interval.low, 0.0), own.interval.high",
-            "        low[place], high[place] = max(own.estimate, 0.0), own.interval.high",
+            "        low[place], high[place] = max(own.low, 0.0), own.high",
+            "        low[place], high[place] = max((own.low + own.high) / 2, 0.0), own.high",
             "what counts imply for complements leaves out the error below them",
             _COVER + "test_bounds_contain_those_of_a_linear_program_and_are_hardly_wider",
         ),
@@ -349,6 +374,12 @@ MUTANTS = (
     ),
     *faults(
         "deniable/inference/tables.py",
+        (
+            "        answers=tuple(answers[place] for place in listed),",
+            "        answers=tuple(answers),",
+            "the cells of a table are named in the order asked for, and counted in that of the columns",
+            _BOUNDS + "test_a_table_is_answered_in_the_order_in_which_it_is_asked",
+        ),
         (
             "level = asked.level ** (1 / several) if",
             "level = asked.level if",

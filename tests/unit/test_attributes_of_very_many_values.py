@@ -110,7 +110,13 @@ def test_with_others_it_is_summed_over(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(InvalidInput, match="attributes of at most 5 values, got age with 6; ask for its counts"):
             ask()
     with pytest.raises(InvalidInput, match="values of age were counted together"):
-        found.count("age=18 & sex=f")
+        found.count("age=18 & sex=f", Asked(grade="measured"))
+    bounds = found.count("age=18 & sex=f")
+    own = found.count("age=18", Asked(level=1 - 0.05 / 4)).interval
+    assert own is not None
+    assert bounds.interval is not None
+    assert (bounds.grade, bounds.interval.low) == ("bounded", 0.0)
+    assert abs(bounds.interval.high - own.high) < 1, "the counts of its values bound it"
     with pytest.raises(Refused, match="a quantile of age, which has 6 values, must be of all records"):
         quantile(found, "age", 0.5, "sex=f")
 

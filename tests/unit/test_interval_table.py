@@ -105,9 +105,9 @@ def test_lines_are_worked_out_once_and_anew_for_anything_else(monkeypatch: pytes
     made: list[object] = []
     rows = of_cells._rows
 
-    def counted(*given: object) -> object:
+    def counted(*given: object, **named: object) -> object:
         made.append(given)
-        return rows(*given)  # type: ignore[arg-type]
+        return rows(*given, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(of_cells, "_rows", counted)
     monkeypatch.setattr(of_cells, "_lines", of_cells._Latest())

@@ -63,7 +63,8 @@ def answered(
     return Answer(
         question=question,
         kind=kind,
-        estimate=found.estimate,
+        estimate=found.interval.nearest(found.estimate),
+        unrestricted=found.estimate,
         interval=found.interval,
         level=asked.level,
         estimand=asked.estimand,
