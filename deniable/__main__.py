@@ -2,7 +2,8 @@
 
 `python -m deniable verify FOLDER` checks a release, a survey or a discovery; `python -m deniable respond SURVEY`
 answers a survey; `python -m deniable infer RELEASE_DIR QUESTION` answers with intervals; `python -m deniable posterior
-RELEASE_DIR` computes the posterior of the population's shares from synthetic sets. The checks, opening files
+RELEASE_DIR` computes the posterior of the population's shares from synthetic sets, and `python -m deniable combine` has
+the combining rules for such sets. The checks, opening files
 (folder_on_disk) and a respondent's own files (respondent) do not belong here.
 """
 
@@ -23,6 +24,10 @@ from deniable.ledger.verification import records_of, verify
 _LARGEST_FILE = 1 << 28
 
 HOLDS, DOES_NOT_HOLD, UNREADABLE = 0, 1, 2
+
+# Those of deniable.learners.multinomial_sets.combining, which is slow to import.
+_RULES = ("T_m", "T_M", "T_M*", "partial", "T_s", "T_p")
+_SYNTHESES = ("differentially_private", "posterior_predictive", "partially_synthetic", "fitted_model")
 
 KEYS_VARIABLE = "DENIABLE_TRUSTED_KEYS"
 CONFIGURATION_VARIABLE = "XDG_CONFIG_HOME"
@@ -126,23 +131,86 @@ def _show_summary(asked: argparse.Namespace) -> int:
     return _say([*told, "", check.line] if told else [check.line], holds=check.holds)
 
 
-def _show_posterior(asked: argparse.Namespace) -> int:
+def _released_sets(folder: str) -> Any:
+    """The synthetic sets of a release folder.
+
+    Raises:
+        InvalidInput: it is not a release of synthetic sets.
+    """
     from deniable.foundation.strict_json import parsed  # noqa: PLC0415 - as above
-    from deniable.learners.multinomial_sets.release import posterior_lines, released_sets  # noqa: PLC0415
+    from deniable.learners.multinomial_sets.release import released_sets  # noqa: PLC0415
 
     def document(name: str) -> Any:
-        return parsed(_content(os.path.join(asked.release, name), name).decode(errors="replace"), name)  # noqa: PTH118
+        return parsed(_content(os.path.join(folder, name), name).decode(errors="replace"), name)  # noqa: PTH118
 
-    table = _content(os.path.join(asked.release, "synthetic.csv"), "the table").decode(errors="replace")  # noqa: PTH118
+    table = _content(os.path.join(folder, "synthetic.csv"), "the table").decode(errors="replace")  # noqa: PTH118
     try:
-        sets = released_sets(document("schema.json"), document("urns.json"), table)
-        lines = list(posterior_lines(sets, asked.people, asked.level))
-    except (InvalidInput, LookupError, TypeError, ValueError, AttributeError) as error:
-        said = str(error) if isinstance(error, InvalidInput) else "it is not in the form of a release."
-        raise _Unreadable(f"{asked.release}: {said}") from None
+        return released_sets(document("schema.json"), document("urns.json"), table)
+    except InvalidInput:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise InvalidInput("it is not in the form of a release.") from None
+
+
+def _show_posterior(asked: argparse.Namespace) -> int:
+    from deniable.learners.multinomial_sets.release import posterior_lines  # noqa: PLC0415 - as above
+
+    try:
+        lines = list(posterior_lines(_released_sets(asked.release), asked.people, asked.level))
+    except InvalidInput as error:
+        raise _Unreadable(f"{asked.release}: {error}") from None
     show(map(printable, lines))
     print("Not verified; to verify the release, run python -m deniable verify.", file=sys.stderr)  # noqa: T201
     return HOLDS
+
+
+def _combine(asked: argparse.Namespace) -> int:
+    try:
+        from deniable.learners.multinomial_sets.combining import (  # noqa: PLC0415 - SciPy
+            RULES,
+            combined_lines,
+        )
+    except ImportError as error:
+        raise _Unreadable(f"combining needs {error.name}: install deniable[learn].") from None
+
+    rules: Any = RULES if asked.rule is None else (asked.rule,)
+    synthesis: Any = asked.synthesis or "differentially_private"
+    try:
+        (estimates, variances), size, people = _to_combine(asked)
+        lines = list(
+            combined_lines(
+                estimates, variances, rules, size=size, people=people, synthesis=synthesis, level=asked.level
+            )
+        )
+    except InvalidInput as error:
+        raise _Unreadable(f"{asked.sets}: {error}") from None
+    show(map(printable, lines))
+    return HOLDS
+
+
+def _to_combine(asked: argparse.Namespace) -> tuple[tuple[list[float], list[float]], int, int]:
+    """The estimates of sets with their variances, and the numbers of records in a set and of people.
+
+    Raises:
+        InvalidInput: options do not fit a release, or a file.
+    """
+    from deniable.learners.multinomial_sets.combining import read_estimates  # noqa: PLC0415 - SciPy
+    from deniable.learners.multinomial_sets.release import shares_of_sets  # noqa: PLC0415 - as above
+
+    size, people = asked.size, asked.people
+    if os.path.isdir(asked.sets):  # noqa: PTH112
+        if not asked.condition or asked.synthesis is not None or size is not None:
+            raise InvalidInput("a release needs a condition, whose share is combined, and no --synthesis or --size.")
+        released = _released_sets(asked.sets)
+        size, people = released.plan.size, people if people is not None else released.people
+        estimates = shares_of_sets(released, asked.condition)
+    else:
+        if asked.condition or asked.synthesis is None or size is None:
+            raise InvalidInput("a file of estimates needs --synthesis and --size, and no condition.")
+        estimates = read_estimates(_content(asked.sets, "the file of estimates").decode(errors="replace"))
+    if people is None:
+        raise InvalidInput("the number of people must be known; give --people N.")
+    return estimates, size, people
 
 
 def _infer(asked: argparse.Namespace) -> int:
@@ -331,6 +399,24 @@ def _parser(command: str = "") -> argparse.ArgumentParser:
     posterior.add_argument("--people", type=int, metavar="N", help="number of people, if the release does not state it")
     posterior.add_argument("--level", type=float, default=0.95, metavar="P", help="level of intervals (default: 0.95)")
     posterior.set_defaults(carry_out=_show_posterior)
+    combine = commands.add_parser(
+        "combine",
+        help="estimates of several synthetic sets combined by the rules of the literature, and whether these are valid",
+        description="Combine the estimates of several synthetic sets. No rule is valid for sets with differential "
+        "privacy, as each says; use posterior or infer for these.",
+    )
+    combine.add_argument(
+        "sets", metavar="FILE_OR_RELEASE_DIR", help="a CSV file with estimate and variance of each set, or a release"
+    )
+    combine.add_argument(
+        "condition", nargs="?", default="", metavar="CONDITION", help="of a release: the share of what"
+    )
+    combine.add_argument("--rule", choices=_RULES, help="the rule (default: all)")
+    combine.add_argument("--synthesis", choices=_SYNTHESES, help="how the sets of a file were made")
+    combine.add_argument("--size", type=int, metavar="N", help="number of records in a set of a file")
+    combine.add_argument("--people", type=int, metavar="N", help="number of people in the confidential table")
+    combine.add_argument("--level", type=float, default=0.95, metavar="P", help="level of intervals (default: 0.95)")
+    combine.set_defaults(carry_out=_combine)
     if command not in {*commands.choices, "respond"}:
         from deniable.data_user import add_infer_command  # noqa: PLC0415 - slow to import
 

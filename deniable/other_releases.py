@@ -74,10 +74,10 @@ def drawn_release(
 def _flows(spec: Document, domain: Domain, urns: Document, codes: Codes, labels: Labels) -> FlowsInference:
     asked = spec["learner"]
     plan = flows_plan(asked, domain)
-    if plan.delta > 0:
+    if plan.kept is not None or plan.accept_reject:
         raise Refused(
-            "the prior weights of this release follow from numbers of workers that are not published, because its "
-            f"privacy is probabilistic; {NOTHING}."
+            "the draws of this release depend on origins that stayed in the domain, or were rejected, neither of which "
+            f"is published; {NOTHING}."
         )
     places = domain.index(urns["destination"]), domain.index(urns["origin"])
     origin, found = domain.attributes[places[1]], codes()
@@ -93,7 +93,8 @@ def _flows(spec: Document, domain: Domain, urns: Document, codes: Codes, labels:
         places=places,
         areas=areas,
         added=added.tolist(),
-        prior=[plan.prior(number, number) / UNIT for number in drawn],
+        prior=[] if plan.delta else [plan.prior(number, number) / UNIT for number in drawn],
+        prior_of=(lambda place, workers: plan.prior(workers, drawn[place]) / UNIT) if plan.delta else None,
         workers=[urn["workers"] for urn in urns["urns"]],
         scale=scale,
         kept=_kept(spec),

@@ -377,7 +377,7 @@ MUTANTS = (
         (
             "        answers=tuple(answers[place] for place in listed),",
             "        answers=tuple(answers),",
-            "the cells of a table are named in the order asked for, and counted in that of the columns",
+            "the cells of a table are named in the requested order, and counted in that of the columns",
             _BOUNDS + "test_a_table_is_answered_in_the_order_in_which_it_is_asked",
         ),
         (

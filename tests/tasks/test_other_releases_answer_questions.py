@@ -43,6 +43,20 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawn]:
             "learner": {"kind": "multinomial_sets", "epsilon": 40, "sets": 2},
         },
         "flows": {**LEARNERS["origin_destination"].asked},
+        "probabilistic flows": {
+            **LEARNERS["origin_destination"].asked,
+            "budget": {"epsilon": 1000, "delta": 0.1, "dataset": "people-replaced"},
+            "synthesis": {**LEARNERS["origin_destination"].asked["synthesis"], "delta": 1e-4},
+            "learner": {
+                "kind": "origin_destination",
+                "destination": "work",
+                "origin": "home",
+                "privacy": "pdp",
+                "epsilon": 4,
+                "delta": 1e-5,
+                "totals": {"mill": 240, "port": 100, "school": 45, "farm": 15},
+            },
+        },
         "pegs": {**LEARNERS["pegs"].asked},
         "prefixes": {**LEARNERS["marginals"].asked, **SAMPLERS["histogram_seeds"]},
         "tested": {**LEARNERS["marginals"].asked, **SAMPLERS["tested_seeds"]},
@@ -96,6 +110,24 @@ def test_flows_say_shares_of_origins_of_a_destination(folders: dict[str, Drawn])
     for question in ("mean", "table", "quantile"):
         with pytest.raises(Refused, match="commuting flows answers shares of origins"):
             answer_to(found, asked(question=question))
+
+
+def test_flows_of_public_totals_say_how_many_come_from_where(
+    folders: dict[str, Drawn], capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = folders["probabilistic flows"]
+    codes = counted(drawn)
+    found = read(drawn)
+    low, high = interval_of(found, question="count", what="work=mill|port & home=h00|h01|h02")
+    assert 150 < low < high <= 340
+    assert high - low < 150
+    low, high = interval_of(found, what="home=h00|h01|h02", given="work=mill")
+    assert 0 <= low <= np.mean(codes[codes[:, 0] == 0, 1] <= 2) <= high <= 1
+    folder = str(drawn.workspace.release_folder)
+    assert main(["infer", folder, "count", "work=mill|port & home=h00|h01|h02"]) == HOLDS
+    told = capsys.readouterr().out
+    assert "the confidential table (finite)" in told
+    assert "the sum over destinations is taken as normal" in told
 
 
 def test_prefixes_say_counts_of_their_attributes(folders: dict[str, Drawn]) -> None:

@@ -20,6 +20,7 @@ from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.learners.multinomial_sets import given_sum
 from deniable.learners.multinomial_sets.combining import (
     RULES,
+    SYNTHESES,
     combine,
     fully_synthetic_freedom,
     partial_freedom,
@@ -476,6 +477,78 @@ def test_a_release_of_another_learner_has_no_such_posterior(tmp_path: Path, caps
     folder = _folder(tmp_path, values=2, sets=3, shared=False, people=10)
     assert main(["posterior", str(folder)]) == UNREADABLE
     assert "must be a multiple of the 3 sets" in capsys.readouterr().err
+
+
+def test_the_rules_combine_a_file_of_estimates_and_say_whether_they_are_valid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "estimates.csv"
+    file.write_text(
+        "set,estimate,variance\n" + "".join(f"{k},{q},{v}\n" for k, (q, v) in enumerate(zip(FIVE, OWN, strict=True)))
+    )
+    asked = ["combine", str(file), "--size", "100", "--people", "100"]
+    for rule in RULES:
+        for synthesis in SYNTHESES:
+            assert main([*asked, "--rule", rule, "--synthesis", synthesis]) == HOLDS
+            shown = capsys.readouterr().out
+            found = combine(FIVE, OWN, rule, size=100, people=100, synthesis=synthesis)
+            assert shown.startswith(f"{rule} of 5 sets: {'valid' if found.valid else 'NOT VALID'}\n  estimate  0.32\n")
+            assert f"  {found.why}\n" in shown
+            if found.interval is None:
+                assert f"none: the variance by this rule, {rounded(found.variance)}, is below 0" in shown
+            else:
+                low, high = found.interval
+                assert f"  interval  {rounded(low)} to {rounded(high)}, level 0.95" in shown
+    assert main([*asked, "--synthesis", "fitted_model"]) == HOLDS
+    assert capsys.readouterr().out.count(" of 5 sets: ") == len(RULES)
+    one = tmp_path / "one.csv"
+    one.write_text("estimate,variance\n0.3,0.002\n")
+    assert main(["combine", str(one), "--size", "9", "--people", "9", "--synthesis", "fitted_model"]) == HOLDS
+    assert [line[:3] for line in capsys.readouterr().out.splitlines() if " of 1 sets: " in line] == ["T_s", "T_p"]
+
+
+def test_the_rules_combine_the_sets_of_a_release_and_none_is_valid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(_folder(tmp_path, values=2, sets=2, shared=False, people=10))
+    assert main(["combine", folder, "answer=a", "--rule", "T_M*"]) == HOLDS
+    found = combine([0.7, 0.4], [0.021, 0.024], "T_M*", size=10, people=10)
+    shown = capsys.readouterr().out
+    assert shown.startswith("T_M* of 2 sets: NOT VALID\n")
+    assert f"estimate  {rounded(found.estimate)}" in shown
+    assert "python -m deniable posterior" in shown
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "says"),
+    [
+        (
+            "estimate\n1\n",
+            ["--synthesis", "fitted_model", "--size", "9"],
+            "must have the columns estimate and variance",
+        ),
+        ("estimate,variance\n1,x\n", ["--synthesis", "fitted_model", "--size", "9"], "as numbers"),
+        ("estimate,variance\n1,nan\n", ["--synthesis", "fitted_model", "--size", "9"], "must be finite"),
+        ("estimate,variance\n1,1\n", ["--synthesis", "fitted_model"], "needs --synthesis and --size, and no condition"),
+        ("estimate,variance\n1,1\n", ["answer=a"], "needs --synthesis and --size, and no condition"),
+        (None, [], "a release needs a condition"),
+        (None, ["answer=x"], "answer has no value x"),
+        (None, ["answer=a", "--size", "3"], "no --synthesis or --size"),
+    ],
+)
+def test_what_cannot_be_combined_is_refused_in_a_sentence(
+    tmp_path: Path, content: str | None, more: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = tmp_path / "estimates.csv"
+    if content is None:
+        sets = _folder(tmp_path, values=2, sets=2, shared=False, people=10)
+    else:
+        sets.write_text(content)
+    assert main(["combine", str(sets), *more, "--people", "10"]) == UNREADABLE
+    told = capsys.readouterr()
+    assert says in told.err
+    assert told.out == ""
+    assert len(told.err.strip().splitlines()) == 1
 
 
 def test_every_set_has_a_stream_of_its_own() -> None:

@@ -8,6 +8,7 @@ from deniable.inference.answers import Answer, Asked
 from deniable.inference.intervals import Interval
 
 ROWS = "the rows that were counted"
+TABLE = "the confidential table"
 POPULATION = "the population that the rows were sampled from"
 
 
@@ -48,7 +49,13 @@ class Found:
 
 
 def answered(
-    question: str, kind: str, found: Found, asked: Asked, condition: str, sources: Mapping[tuple[str, ...], float]
+    question: str,
+    kind: str,
+    found: Found,
+    asked: Asked,
+    condition: str,
+    sources: Mapping[tuple[str, ...], float],
+    rows: str = ROWS,
 ) -> Answer:
     """An answer of grade `measured`: its interval follows from a published law alone.
 
@@ -59,6 +66,7 @@ def answered(
         asked: level and estimand.
         condition: the condition under which the interval covers.
         sources: the tables that it is computed from.
+        rows: what the estimand is if it is not the population, in words.
     """
     return Answer(
         question=question,
@@ -68,7 +76,7 @@ def answered(
         interval=found.interval,
         level=asked.level,
         estimand=asked.estimand,
-        of_what=ROWS if asked.estimand == "finite" else POPULATION,
+        of_what=rows if asked.estimand == "finite" else POPULATION,
         grade="measured",
         condition=condition,
         noise_deviation=max(found.noise, 0.0) ** 0.5,

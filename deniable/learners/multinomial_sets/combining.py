@@ -9,15 +9,18 @@ synthetic); Reiter 2003 (partially synthetic); Raab, Nowok, Dibben 2016 (simple 
 Charest 2010 (the rules under differential privacy).
 """
 
-from collections.abc import Mapping, Sequence
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, isfinite, sqrt
 from statistics import fmean, variance
 from typing import Final, Literal, get_args
 
 from scipy import stats
 
 from deniable.foundation.errors import InvalidInput
+from deniable.privacy.rounding import rounded
 
 Rule = Literal["T_m", "T_M", "T_M*", "partial", "T_s", "T_p"]
 """missing data; fully synthetic; fully synthetic, adjusted to be positive; partially synthetic; simple; proper."""
@@ -43,6 +46,7 @@ _NEEDS: Final[Mapping[Rule, str]] = {
     "T_s": "sets from one fitted model that contains the analysis, without noise",
     "T_p": "sets from a model that contains the analysis, its parameters drawn from their posterior, without noise",
 }
+_OF_ONE_SET: Final = ("T_s", "T_p")
 _FEWEST_FREEDOM = 1.0
 
 
@@ -113,6 +117,63 @@ def combine(
     )
 
 
+def read_estimates(text: str) -> tuple[list[float], list[float]]:
+    """Read the estimates of several sets and their variances.
+
+    Args:
+        text: comma-separated values with the columns `estimate` and `variance`, a line for each set.
+
+    Raises:
+        InvalidInput: a column is missing, or a value is no number.
+    """
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    if not {"estimate", "variance"} <= set(rows.fieldnames or ()):
+        raise InvalidInput("the file must have the columns estimate and variance, with a line for each set.")
+    try:
+        found = [(float(row["estimate"]), float(row["variance"])) for row in rows]
+    except (TypeError, ValueError):
+        raise InvalidInput("every line must have an estimate and its variance, as numbers.") from None
+    if not all(isfinite(number) for pair in found for number in pair):
+        raise InvalidInput("estimates and variances must be finite numbers.")
+    return [one for one, _ in found], [other for _, other in found]
+
+
+def combined_lines(
+    estimates: Sequence[float],
+    variances: Sequence[float],
+    rules: Sequence[Rule],
+    *,
+    size: int,
+    people: int,
+    synthesis: Synthesis,
+    level: float,
+) -> Iterator[str]:
+    """Combine the estimates of several sets by some rules, as lines of text; see `combine`.
+
+    Yields:
+        For each rule the estimate and its interval, and whether the rule is valid. If several rules are listed, those
+        that need more sets are left out.
+    """
+    shown = 0
+    for rule in rules:
+        if len(rules) > 1 and len(estimates) == 1 and rule not in _OF_ONE_SET:
+            continue
+        found = combine(estimates, variances, rule, size=size, people=people, synthesis=synthesis, level=level)
+        if shown:
+            yield ""
+        shown += 1
+        yield f"{rule} of {len(estimates)} sets: {'valid' if found.valid else 'NOT VALID'}"
+        yield f"  {'estimate':<10}{rounded(found.estimate)}"
+        if found.interval is None:
+            yield f"  {'interval':<10}none: the variance by this rule, {rounded(found.variance)}, is below 0"
+        else:
+            low, high = found.interval
+            law = "normal" if found.freedom == inf else f"t with {found.freedom:.4g} degrees of freedom"
+            yield f"  {'interval':<10}{rounded(low)} to {rounded(high)}, level {level:g}, {law}"
+            yield f"  {'variance':<10}{rounded(found.variance)}"
+        yield f"  {found.why}"
+
+
 def fully_synthetic_freedom(sets: int, between: float, within: float) -> float:
     """Degrees of freedom of T_M as published, (M - 1)(1 - 1/r)^2 with r = (1 + 1/M) b / v; meaningless if T_M < 0."""
     if within == 0:
@@ -153,7 +214,7 @@ def _why(rule: Rule, synthesis: Synthesis, *, valid: bool) -> str:
     if synthesis == "differentially_private":
         return (
             f"{rule} is not valid for sets with differential privacy: it needs {_NEEDS[rule]}; "
-            "use the posterior that models the synthesis (deniable.learners.multinomial_sets.posterior)."
+            "use the posterior that models the synthesis (python -m deniable posterior), or python -m deniable infer."
         )
     others = [other for other in RULES if synthesis in _VALID[other]]
     return f"{rule} is not valid for these sets: it needs {_NEEDS[rule]}; use {' or '.join(others)}."
@@ -176,7 +237,7 @@ def _require(
         raise InvalidInput(
             f"each set must have an estimate and its variance, got {len(estimates)} and {len(variances)}."
         )
-    if len(estimates) == 1 and rule not in {"T_s", "T_p"}:
+    if len(estimates) == 1 and rule not in _OF_ONE_SET:
         raise InvalidInput(f"{rule} needs 2 or more sets, because it uses the variance between them, got 1.")
     if any(not each >= 0 for each in variances):
         raise InvalidInput("the variances of the sets must be 0 or more, got another.")

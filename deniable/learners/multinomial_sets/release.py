@@ -11,8 +11,11 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.inference.conditions import Conditions
 from deniable.learners.multinomial_sets.plan import FORMAT, SetsPlan, plan_of
 from deniable.learners.multinomial_sets.posterior import binary_posterior, multinomial_posterior
 from deniable.privacy.rounding import rounded
@@ -75,6 +78,20 @@ def released_sets(described: Mapping[str, Any], urns: Mapping[str, Any], records
     for number, place in enumerate(places):
         counts[number // plan.size][place] += 1
     return ReleasedSets(domain, plan, urns["people"], tuple(map(tuple, counts)))
+
+
+def shares_of_sets(sets: ReleasedSets, condition: str) -> tuple[list[float], list[float]]:
+    """The share of the records of each set that satisfy a condition, and its variance as if they were a sample.
+
+    Raises:
+        InvalidInput: it is not a condition.
+    """
+    allowed = Conditions(sets.domain).parse(condition)
+    inside = np.ones(sets.domain.cardinalities, bool)
+    for i, own in allowed.items():
+        inside &= own.reshape([-1 if axis == i else 1 for axis in range(inside.ndim)]) > 0
+    shares = [float(np.asarray(counts)[inside.ravel()].sum()) / sets.plan.size for counts in sets.counts]
+    return shares, [share * (1 - share) / sets.plan.size for share in shares]
 
 
 def posterior_lines(sets: ReleasedSets, people: int | None = None, level: float = 0.95) -> Iterator[str]:
