@@ -90,8 +90,8 @@ MUTANTS = (
             _LEARNING + "test_the_number_of_rows_has_the_noise_that_is_charged",
         ),
         (
-            "int(DiscreteLaplace(1 / epsilon_rows).sample(",
-            "int(DiscreteLaplace(1 / (epsilon_rows * Fraction(11, 10))).sample(",
+            "int((counts.rows + DiscreteLaplace(1 / epsilon_rows).sample(",
+            "int((counts.rows + DiscreteLaplace(1 / (epsilon_rows * Fraction(11, 10))).sample(",
             "the number of rows has 91 % of the noise that is charged",
             _LEARNING + "test_the_number_of_rows_has_the_noise_that_is_charged",
         ),
