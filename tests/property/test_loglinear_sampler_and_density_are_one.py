@@ -17,6 +17,7 @@ from deniable.models.loglinear import factors as factors_module
 from deniable.models.loglinear import kernels
 from deniable.models.loglinear import net as net_module
 from deniable.models.loglinear.factors import LogTable
+from deniable.models.loglinear.kernels import LoglinearArrays
 from deniable.models.loglinear.net import LoglinearNet
 from deniable.models.loglinear.stratified_sampling import no_strata
 from deniable.models.sequential_kernels import draw_next, factor_of
@@ -24,6 +25,7 @@ from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesiz
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
+from tests.extent import drawn
 from tests.loglinear_nets import blind, guided, random_net
 
 UNIT = 2**32
@@ -192,6 +194,65 @@ def test_records_are_the_same_wherever_integers_decide(spread: str, monkeypatch:
         kernels.sample(arrays, strata, own, net.order, found[-1])
     assert all(np.array_equal(found[0], other) for other in found[1:])
     assert len(np.unique(found[0], axis=0)) > rows / 2
+
+
+def largest_errors(net: LoglinearNet) -> list[float]:
+    """How far floats may place a boundary of each position from where it is, by the proof: half of the bound."""
+    groups = np.diff(net.arrays.group_start)
+    sizes = net.arrays.size.astype(float)
+    return ((2 * groups + sizes + 8) * 2.0**-24 + 3 * sizes**2 / 2**30).tolist()
+
+
+def wrong(net: LoglinearNet) -> LoglinearArrays:
+    """The arrays of a network whose factors are wrong by so much that some boundaries are by as much as may be.
+
+    Every other bucket has larger factors in the first of each position's tables: a boundary moves by at most a quarter
+    of what they are larger by.
+    """
+    arrays, factors = net.arrays, net.arrays.factors.copy()
+    for position, error in enumerate(largest_errors(net)):
+        size = int(arrays.size[position])
+        first = arrays.group_start[position]
+        start, end = arrays.table_start[first], [*arrays.table_start.tolist(), len(factors)][first + 1]
+        width = 2 if size <= 2 else 4 if size <= 4 else -(-size // 8) * 8
+        rows = factors[start : start + (end - start) // width * width].reshape(-1, width)
+        rows[:, ::2] *= np.float32(1 + 4 * 0.98 * error)
+    return arrays._replace(factors=factors)
+
+
+@pytest.mark.slow
+def test_every_word_near_a_boundary_is_drawn_as_by_integers_and_a_fourth_of_the_bound_is_too_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of floats that are wrong by as much as the proof of the bound allows."""
+    monkeypatch.setattr(factors_module, "_MERGED_CELLS", 0)
+    monkeypatch.setattr(net_module, "_READY_CELLS", 0)
+    net = random_net("near boundaries", 7, largest=9, spread=4_000)
+    own = stream("near boundaries").take(7 * drawn(4, least=1)).reshape(-1, 7)
+    words, errors = [], largest_errors(net)
+    for record, given in zip(net.in_order(net.sample(own.ravel())), own, strict=True):
+        for position in range(7):
+            width = round(1.1 * errors[position] * UNIT)
+            near = np.arange(-width, width)
+            ends = np.cumsum(in_buckets(net, position, record))[:-1]
+            words.append(np.repeat(given[None], len(ends) * len(near), axis=0))
+            words[-1][:, position] = (ends[:, None] + near).ravel() % UNIT
+    asked = np.concatenate(words)
+    found = {}
+    for bound in (0, 1, Fraction(1, 4), Fraction(1, 64)):
+        arrays = wrong(net)
+        arrays = arrays._replace(slack=(arrays.slack * np.float32(bound)).astype(np.float32))
+        found[bound] = np.empty(asked.shape, np.uint16)
+        kernels.sample(arrays, no_strata(), asked.ravel(), net.order, found[bound])
+    assert np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[Fraction(1, 4)])
+    assert not np.array_equal(found[0], found[Fraction(1, 64)])
+
+
+def in_buckets(net: LoglinearNet, position: int, record: Any) -> Any:
+    """The masses of a position's buckets, out of 2^32, given a record."""
+    found, bucket = masses(net, position, record), net.buckets[net.order[position]]
+    return np.bincount(bucket, np.asarray(found, float)).astype(np.int64)
 
 
 def test_what_floats_cannot_hold_is_drawn_in_integers_only() -> None:

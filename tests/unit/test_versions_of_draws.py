@@ -1,5 +1,6 @@
 """What each version of a mechanism draws is pinned: the questions, the words taken for each, and what comes of them."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import ReleaseKey, Words, WordStream
 from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.foundation.tables import FamilyCounts, PairCounts
+from deniable.learners.certified import noisy_error
 from deniable.learners.cfs.parameters import ParameterRecipe
 from deniable.learners.cfs.structure import StructureRecipe
 from deniable.learners.imputed.regression import Features
@@ -30,6 +32,10 @@ from deniable.learners.registry import LEARNERS, draws_of, entries, steps_of
 from deniable.ledger import drawing_versions
 from deniable.ledger.drawing_versions import VERSIONS, drawing_of, mechanism_name, stream_name
 from deniable.ledger.entries import canonical
+from deniable.local.responding import respond
+from deniable.local.survey import read_survey
+from deniable.measurements.certificate import Workload
+from deniable.measurements.noisy_tables import NoiseLaw
 from deniable.models.graph import Graph
 from deniable.models.urns import draw_polya
 from deniable.plausible_deniability.mechanism_one import Counting, MechanismOne, synthesize, synthesize_by_scan
@@ -450,6 +456,32 @@ OTHERWISE: dict[str, tuple[str, Callable[[], str]]] = {
 """What entries of a spec that came later draw, or wide tables, by the version that they have in common with others."""
 
 
+def certificate_drawn() -> str:
+    """The streams of a certificate, with each law, and its noisy error of tables that are given."""
+    pairs = Workload(((0, 1), (1, 2)))
+    tables = [np.arange(6).reshape(2, 3) * 40, np.arange(36).reshape(3, 12) * 7]
+    model = [table[::-1].copy() for table in tables]
+    found = []
+    for law in (NoiseLaw("laplace", Fraction(9, 2)), NoiseLaw("gaussian", Fraction(70, 3))):
+        opener = Traced()
+        found.append(opener.digest(noisy_error(tables, model, law, opener, DOMAIN, pairs)))
+    return " ".join(found)
+
+
+def survey_answered() -> str:
+    """The responses to questions of every design, and to the same with every other answer."""
+    asked = [
+        {"name": "smokes", "text": "Do you?", "values": ["no", "yes"], "design": "warner", "truth": "3/4"},
+        {"name": "cheats", "text": "Did you?", "values": ["no", "yes"], "design": "forced", "forced": "1/2"},
+        {"name": "diet", "text": "Which?", "values": ["meat", "fish", "plants"], "design": "k_rr", "epsilon": "1"},
+        {"name": "party", "text": "Which?", "values": [*"abcdef"], "design": "oue", "epsilon": "1"},
+    ]
+    survey = read_survey(json.dumps({"survey": "habits", "title": "Habits", "questions": asked}))
+    answers = [{each.name: each.values[place] for each in survey.questions} for place in (0, 1)]
+    keys = [ReleaseKey(bytes([number] * 32)) for number in range(60)]
+    return canonical([respond(survey, given, key) for key in keys for given in answers])
+
+
 def noise_drawn() -> str:
     """What both laws of noise make of a stream: all mechanisms draw from them."""
     laws = (DiscreteLaplace(Fraction(7, 3)), DiscreteGaussian(Fraction(50, 7)))
@@ -466,6 +498,20 @@ def test_what_a_version_draws_is_what_it_always_drew(drawing: str) -> None:
         "deniable/ledger/drawing_versions.py, so that nothing that was charged is drawn again with other noise, and "
         f"add a line for it here: {found}"
     )
+
+
+UNNAMED: dict[str, tuple[str, Callable[[], str]]] = {
+    "certificate": ("8b1084e3e18e9be1db670ccef1d949bf174b7fa249db0bd97ac2b92fbf38a163", certificate_drawn),
+    "survey": ("c5ee621c9b75337bb73c4f9bc977cf2ac94e6c66885ec44479415a44bdc0ff1c", survey_answered),
+}
+"""What is drawn without a version of its own, and must therefore always be the same."""
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_what_has_no_version_of_its_own_draws_what_it_always_drew(name: str) -> None:
+    pinned, drawing = UNNAMED[name]
+    found = sha256(f"{noise_drawn()} {drawing()}".encode()).hexdigest()
+    assert found == pinned, f"the {name} is drawn otherwise than it was; under the same key both would be known"
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
