@@ -1,0 +1,211 @@
+"""The audited steps: those of the smallest release of every learner in the registry, as a flow plans and runs them."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.audits.auditing import Case, Neighbours, key_of
+from benchmarks.audits.drawn import plain_domain
+from benchmarks.audits.learned import StepExperiment, made_up, series_of, series_of_many
+from benchmarks.audits.tracing import Answer
+from deniable.foundation.domain import Codes
+from deniable.learners.registry import LEARNERS as REGISTERED
+from deniable.learners.registry import entry_of, steps_of
+from deniable.mechanisms import PlannedStep
+from deniable.privacy.accounting import best
+from deniable.privacy.group_privacy import of_person
+from schemas.spec.accounts import cost_of
+from schemas.spec.plan import learning_steps
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from tasks.data.public_rows import PublicCounter
+from tests.mechanisms.table import CERTIFIED, CHARGED, LEARNERS, SAMPLERS
+from tests.small_release import write_small_release
+
+TOGETHER = 3
+"""Number of records of a person in the audits of group privacy."""
+OF_PERSONS = (("independent", 0), ("marginals", 1), ("privbayes", 0))
+"""Learners, and numbers of their noise, that are audited with several records of each person."""
+
+SCHEMA = """
+from schemas.table import nominal, numeric, table
+
+schema = table(
+    {
+        "age": numeric(18, 21, width=2),
+        "sex": nominal(["f", "m"]),
+        "school": nominal(["none", "some", "degree"]),
+        "employed": nominal(["no", "yes"]),
+    },
+    description="Made-up people of few ages.",
+    target="employed",
+)
+"""
+"""Few values, so that one record weighs as much as it can, and a run takes little time."""
+
+_PATIENCE = 4.0
+"""Adaptive mechanisms may take so many times more time than others: each of their runs fits a model."""
+
+_FOLDER = tempfile.TemporaryDirectory(prefix="deniable-audit-")
+
+
+@cache
+def spec_of(kind: str, noise: int = 0, *, certified: bool = False) -> ReleaseSpec:
+    """Return the spec of a learner's smallest release.
+
+    Args:
+        kind: the learner.
+        noise: number of the kind of noise.
+        certified: whether the model gets a certificate.
+    """
+    own = LEARNERS[kind]
+    if certified:
+        return spec_with(CERTIFIED[kind])
+    return spec_with({**SAMPLERS["seedless"], **own.asked, **own.with_noise(noise)})
+
+
+def spec_with(asked: Mapping[str, Any]) -> ReleaseSpec:
+    """Return the spec of a small release with changes; of a table with few values, unless a public file has more."""
+    folder = Path(tempfile.mkdtemp(dir=_FOLDER.name))
+    has_public_file = any("public_file" in str(value) for value in asked.get("learner", {}).values())
+    return load_spec(write_small_release(folder, **{**({} if has_public_file else {"schema": SCHEMA}), **asked}))
+
+
+def steps_with_cost(spec: ReleaseSpec) -> Iterator[tuple[PlannedStep, Mapping[str, Any]]]:
+    """Yield the steps of a learner that read confidential rows, and what earlier steps have made of no rows.
+
+    What is made before is a public input of the audited step.
+    """
+    there: dict[str, Any] = {}
+    *before, last = learning_steps(spec)
+    for step in before:
+        if step.part is not None:
+            yield step, dict(there)
+        there |= made_before(spec, step, there)
+    if last.part is not None:
+        yield last, dict(there)
+
+
+def made_before(spec: ReleaseSpec, step: PlannedStep, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the products of a step of a fixed table, under a fixed key."""
+    key = key_of(step.name, "before", 0)
+    if step.public is not None:
+        counter = PublicCounter(spec, step.public, Path(_FOLDER.name))
+        made = step.run(counter, given, lambda **_: key.stream(step="", mechanism="", inputs="", parameters={}))
+        return made.products
+    return StepExperiment(step, given).run(a_table(spec), key)[1].products
+
+
+def a_table(spec: ReleaseSpec) -> Codes:
+    """Return a table of 2,000 records of a domain."""
+    draw = made_up(list(b"a table"))
+    sizes = spec.domain.cardinalities
+    return np.stack([draw.integers(size, size=2000) for size in sizes], axis=1).astype(np.uint16)
+
+
+def cases_of_learners() -> Iterator[Case]:
+    """Yield the audits of all steps, of all learners in the registry, with each kind of noise."""
+    for kind in REGISTERED:
+        noises = [number for number, name in enumerate(LEARNERS[kind].noises) if name != "auto"] or [0]
+        for number in noises:
+            named = f", {LEARNERS[kind].noises[number]} noise" if LEARNERS[kind].noises else ""
+            spec = spec_of(kind, number)
+            for step, given in steps_with_cost(spec):
+                yield Case(
+                    name=f"{kind}{named}: {step.name}",
+                    claim=guarantee_of(spec, step),
+                    experiment=StepExperiment(step, given),
+                    series=series_of(spec.domain),
+                    kind="learners",
+                )
+
+    yield from _of_many_records()
+    spec = spec_with(SAMPLERS[CHARGED])
+    for step, given in steps_with_cost(spec):
+        yield Case(
+            name=f"{spec.learner.kind} with measured orders: {step.name}",
+            claim=guarantee_of(spec, step),
+            experiment=StepExperiment(step, given),
+            series=series_of(spec.domain),
+            kind="learners",
+        )
+
+
+def _of_many_records() -> Iterator[Case]:
+    """Audits of a learner that makes choices only where there are enough records for them."""
+    domain = plain_domain(*(3,) * 6)
+    entry = entry_of("loglinear")(kind="loglinear", noise="gaussian", parameters={"epsilon": 1, "delta": 1e-6})
+    for step in steps_of(entry, domain, lambda delta: delta):
+        if step.part is not None and step.guarantee is not None:
+            yield Case(
+                name=f"loglinear, gaussian noise and choices: {step.name}",
+                claim=step.guarantee,
+                experiment=StepExperiment(step),
+                series=(series_of_many(domain, 3000),),
+                kind="learners",
+                patience=_PATIENCE,
+            )
+
+
+def _is_adaptive(step: PlannedStep) -> bool:
+    """Whether what is asked depends on earlier answers, so that runs are needed for all of it."""
+    return any(event.mechanism in {"exponential", "concentrated"} for event in step.events)
+
+
+def guarantee_of(spec: ReleaseSpec, step: PlannedStep) -> Any:
+    """Return what the release states for a step, for the records that it reads."""
+    stated = cost_of(spec, step).guarantee
+    if stated is None:
+        raise ValueError(f"step {step.name} claims nothing")
+    return stated
+
+
+def cases_of_certificates() -> Iterator[Case]:
+    """Yield the audits of a model with its certificate, and of the certificate alone, given everything before it."""
+    for kind in CERTIFIED:
+        spec = spec_of(kind, certified=True)
+        for step, given in steps_with_cost(spec):
+            whole = StepExperiment(step, given)
+            if guarantee_of(spec, step).delta == 0:  # a few runs suffice
+                yield Case(
+                    name=f"{kind} with a certificate: {step.name}",
+                    claim=guarantee_of(spec, step),
+                    experiment=whole,
+                    series=series_of(spec.domain)[:1],
+                    kind="certificates",
+                    most_runs=60,
+                )
+            series, event = series_of(spec.domain)[1], step.events[-1]
+            yield Case(
+                name=f"certificate of {kind}, alone",
+                claim=best([event], 0 if event.epsilon is not None else guarantee_of(spec, step).delta),
+                experiment=StepExperiment(step, given, partial(_answers_before_the_last, whole, series)),
+                series=(series,),
+                kind="certificates",
+                most_runs=60,
+            )
+
+
+def _answers_before_the_last(whole: StepExperiment, series: Neighbours) -> Sequence[Answer]:
+    return whole.run(series.table(series.centre), key_of("certificate", "before", 0))[0][:-1]
+
+
+def cases_of_persons() -> Iterator[Case]:
+    """Yield the audits of learners that read several records of each person."""
+    for kind, noise in OF_PERSONS:
+        spec = spec_of(kind, noise)
+        entry = spec.learner.of_record(TOGETHER)
+        there = dict(next(iter(steps_with_cost(spec)))[1])
+        for step in steps_of(entry, spec.domain, lambda delta: delta):
+            if step.part is not None and step.guarantee is not None:
+                yield Case(
+                    name=f"{kind}, {TOGETHER} records of each person: {step.name}",
+                    claim=of_person(step.guarantee, TOGETHER),
+                    experiment=StepExperiment(step, dict(there)),
+                    series=series_of(spec.domain, TOGETHER),
+                    kind="persons",
+                )
+            there |= made_before(spec, step, there)
