@@ -423,7 +423,7 @@ class SeedsExperiment(Experiment):
         for table in (one, other):
             released = np.array(list(self.chances(table.tobytes()).values()))
             laws.append(np.append(released, 1 - released.sum()))
-        share = exp(0.9 * self.sampler.prepare.guarantee.epsilon / self.entry.candidates)
+        share = exp(0.4 * self.sampler.prepare.guarantee.epsilon / self.entry.candidates)
         return float(np.maximum(laws[0] - share * laws[1], 0).sum())
 
     @lru_cache(256)  # noqa: B019 - a few experiments in all
