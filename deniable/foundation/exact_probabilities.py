@@ -45,6 +45,40 @@ def exp_probability(exponent: Fraction, bits: int) -> int:
         guard_bits *= 2
 
 
+def poisson_tail_probabilities(mean: Fraction, bits: int) -> list[int]:
+    """Leading bits of Pr[N >= j], j = 1, 2 ..., for a Poisson number N.
+
+    Pr[N >= j] = 1 - exp(-mean) (1 + mean + ... + mean^(j - 1) / (j - 1)!), bounded by two integers as in
+    `tail_probabilities`.
+
+    Args:
+        mean: above 0, at most 1.
+        bits: number of bits.
+
+    Returns:
+        The integer parts of 2^bits Pr[N >= j], descending, up to the first that is 0.
+    """
+    guard_bits = _GUARD_BITS
+    while True:
+        precision = bits + guard_bits
+        one = 1 << precision
+        none_low, none_high = _exp_bounds(mean, precision)
+        term_low = term_high = sum_low = sum_high = one
+        floors, order = [1], 0
+        while floors[-1]:
+            low = max(0, one - _up(none_high * sum_high, one))
+            if (one - (none_low * sum_low >> precision)) >> guard_bits != low >> guard_bits:
+                break
+            floors.append(low >> guard_bits)
+            order += 1
+            term_low = term_low * mean.numerator // (mean.denominator * order)
+            term_high = _up(term_high * mean.numerator, mean.denominator * order)
+            sum_low, sum_high = sum_low + term_low, sum_high + term_high
+        else:
+            return floors[1:]
+        guard_bits *= 2
+
+
 def _tail_sums(
     linear: Fraction, quadratic: Fraction, precision: int, cut_off: int | None
 ) -> tuple[list[int], list[int]]:

@@ -22,6 +22,7 @@ from deniable.privacy.loss import (
     ExponentialEvent,
     Guarantee,
     MechanismEvent,
+    PoissonAttemptsEvent,
     PrivacyTestEvent,
 )
 from deniable.privacy.loss_laws import MOST_INTEGERS, grid_step, pld_by_hand, without_law
@@ -77,7 +78,7 @@ def _composed_by_library(events: tuple[MechanismEvent, ...], delta: float) -> fl
     A cached figure is used only if our own derivation certifies it, that is, finds no larger epsilon.
     """
     misplaced = _misplaced(events)
-    if delta < _MARGIN * misplaced or without_law(events):
+    if delta < _MARGIN * misplaced or without_law(events) or _only_by_hand(events):
         return inf
     asked = question("epsilon", events, delta)
     known = REMEMBERED.recall(asked)
@@ -103,6 +104,11 @@ def _composed(events: tuple[MechanismEvent, ...], delta: float, misplaced: float
 def _misplaced(events: Sequence[MechanismEvent]) -> float:
     """The probability that the library may misplace, which is reserved."""
     return _ROUNDING * sum(event.outputs for event in events)
+
+
+def _only_by_hand(events: Sequence[MechanismEvent]) -> bool:
+    """Whether the library has no distribution for an event."""
+    return any(isinstance(event, PoissonAttemptsEvent) for event in events)
 
 
 def _as_by_library(events: Sequence[MechanismEvent], delta: float) -> float:

@@ -4,9 +4,11 @@ Events are stored in the ledger and must remain readable for ten years: kinds of
 removed, and a new field has a default. Composition does not belong here (accounting, seed_accounting).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, exp, isnan
 from typing import Any, ClassVar, Literal
 
@@ -23,6 +25,9 @@ VACUOUS_EPSILON = 5.0
 _LARGEST_EXPONENT = 700.0
 _FARTHEST_TAIL = Fraction(1 << 15)
 _LARGEST_COUNT = 10**18
+PASSES_OUT_OF = 1 << 64
+"""A probability of passing is a multiple of one over this."""
+_LONGEST_LAW = 1 << 20
 
 Record = dict[str, str | int | float | bool]
 
@@ -371,6 +376,42 @@ class StabilityHistogramEvent(MechanismEvent):
         return discrete_laplace_tail(1 / self.scale, self.threshold - 1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PoissonAttemptsEvent(MechanismEvent):
+    """Records released by the Poisson form of Mechanism 1 (Theorem P, `plausible_deniability.poisson_attempts`).
+
+    Each row makes a Poisson number of attempts. An attempt copies its row's prefix, and its record is released with a
+    public probability q(c), where c is the number of rows with that prefix. One row changes c of one prefix by one.
+
+    Attributes:
+        attempts_per_row: tau, the mean number of attempts of a row, exact.
+        plausible: the floor: q(c) = 0 for every c below it.
+        passes: q(c) out of 2^64 for c from the floor on, as integers separated by spaces; q(c) = 1 for every larger c.
+    """
+
+    mechanism: ClassVar[str] = "poisson_attempts"
+
+    attempts_per_row: Fraction
+    plausible: int
+    passes: str
+
+    def __post_init__(self) -> None:
+        """Refuse a law of passing that is not one."""
+        super().__post_init__()
+        _require_positive("attempts_per_row", self.attempts_per_row)
+        _require_positive("plausible", self.plausible)
+        if len(self.passes) > _LONGEST_LAW or not re.fullmatch(r"([0-9]{1,20}( [0-9]{1,20})*)?", self.passes):
+            raise InvalidInput("passes must be integers separated by single spaces.")
+        law = self.law
+        if any(below > above for below, above in pairwise([0, *law, PASSES_OUT_OF])):
+            raise InvalidInput("passes must rise, from 0 or more to 2^64 at most.")
+
+    @property
+    def law(self) -> tuple[int, ...]:
+        """The pass probabilities out of 2^64, from the floor on."""
+        return tuple(int(each) for each in self.passes.split())
+
+
 def noisy_integers(
     noise: Literal["laplace", "gaussian"], amount: Fraction, *, query: str, part: str, outputs: int
 ) -> MechanismEvent:
@@ -399,6 +440,7 @@ KINDS: dict[str, type[MechanismEvent]] = {
         PrivacyTestEvent,
         SampledTestEvent,
         StabilityHistogramEvent,
+        PoissonAttemptsEvent,
     )
 }
 

@@ -25,7 +25,9 @@ from deniable.privacy.loss import (
     DiscreteLaplaceEvent,
     ExponentialEvent,
     MechanismEvent,
+    PoissonAttemptsEvent,
 )
+from deniable.privacy.poisson_pairs import envelope_pair, released_rates
 
 MOST_INTEGERS = 10_000
 """Largest number of integers whose losses are put on the grid individually; beyond it, other bounds are nearly as
@@ -92,6 +94,8 @@ def loss_law(event: MechanismEvent, step: float) -> DominatingPair:
         return _on_grid(step, *_discrete_gaussian(event), infinity_mass=_GAUSSIAN_TAIL)
     if isinstance(event, ExponentialEvent):
         return _bounded_range(float(event.epsilon_per_choice), step)
+    if isinstance(event, PoissonAttemptsEvent):
+        return envelope_pair(released_rates(event.attempts_per_row, event.plausible, event.law), step)
     if event.epsilon is None:
         raise InvalidInput(f"an event must have an epsilon to be composed, got one of the mechanism {event.mechanism}.")
     epsilon, delta = float(event.epsilon), float(event.delta)
@@ -100,6 +104,9 @@ def loss_law(event: MechanismEvent, step: float) -> DominatingPair:
 
 
 def _typical_loss(event: MechanismEvent) -> float:
+    if isinstance(event, PoissonAttemptsEvent):
+        # Where every attempt passes, one row more changes the mean tau c, whose deviation is its root, by tau.
+        return sqrt(float(event.attempts_per_row) / (event.plausible + len(event.law)))
     if event.epsilon is not None:
         return float(event.epsilon)
     return sqrt(2 * event.rho) if event.rho is not None else 0.0

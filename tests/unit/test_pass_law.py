@@ -1,0 +1,134 @@
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable.foundation.errors import InvalidInput
+from deniable.plausible_deniability.pass_law import PassLaw, largest_law, law_within, shift_of
+from deniable.privacy.accounting import best
+from deniable.privacy.loss import PASSES_OUT_OF, DiscreteGaussianEvent, PoissonAttemptsEvent, from_record
+from deniable.privacy.loss_laws import pld_by_hand
+from deniable.privacy.poisson_pairs import poisson_curves
+
+FINE = 1e-4
+"""The search stops, and rounds down, by less than this share."""
+
+
+@pytest.fixture(scope="module")
+def vectors(shared: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((shared / "vectors" / "tested_seeds.json").read_text())
+    return found
+
+
+def noise(mu: float, outputs: int = 50) -> DiscreteGaussianEvent:
+    return DiscreteGaussianEvent(
+        query="", part="seeds", outputs=outputs, sensitivity=1, variance=Fraction(round(outputs / mu**2))
+    )
+
+
+def cost(a: float, b: float, epsilon: float) -> float:
+    return max(float(side[0]) for side in poisson_curves(a, b, np.array([epsilon])))
+
+
+def test_laws_are_those_of_the_vectors(vectors: dict[str, Any]) -> None:
+    for case in vectors["law"]:
+        law = largest_law(
+            case["tau"], plausible=case["floor"], epsilon=case["epsilon"], delta=case["delta"], mu=case["mu"]
+        )
+        assert law is not None
+        assert (law.half, law.full) == (case["half"], case["full"])
+        for count, probability in case["q"].items():
+            found = law.passes[int(count) - law.plausible] / PASSES_OUT_OF
+            assert found == pytest.approx(probability, rel=FINE)
+            assert found <= probability * (1 + 1e-6)
+
+
+def test_pairs_are_those_of_the_vectors(vectors: dict[str, Any]) -> None:
+    for case in vectors["pairs"]:
+        if case["mu"] == 0:
+            added, removed = poisson_curves(case["a"], case["b"], np.array([float(case["epsilon"])]))
+            assert added[0] == pytest.approx(case["add"], rel=1e-9, abs=1e-30)
+            assert removed[0] == pytest.approx(case["remove"], rel=1e-9, abs=1e-30)
+
+
+def test_the_first_step_is_the_closed_form() -> None:
+    """A record with as few plausible seeds as the floor passes with -ln(1 - delta) / (tau floor)."""
+    law = largest_law(0.25, plausible=50, epsilon=1.0, delta=1e-9)
+    assert law is not None
+    assert law.passes[0] / PASSES_OUT_OF == pytest.approx(-np.log1p(-1e-9) / (0.25 * 50), rel=FINE)
+
+
+@pytest.mark.parametrize(("tau", "plausible", "epsilon", "delta"), [(0.25, 20, 1.0, 1e-6), (1.0, 1, 2.0, 1e-5)])
+def test_every_pair_of_a_law_keeps_the_bound_and_none_could_pass_more(
+    tau: float, plausible: int, epsilon: float, delta: float
+) -> None:
+    law = largest_law(tau, plausible=plausible, epsilon=epsilon, delta=delta)
+    assert law is not None
+    counts = np.arange(plausible - 1, law.full + 3)
+    rates = tau * counts * law.probability(counts)
+    for a, b in zip(rates[:-1], rates[1:], strict=True):
+        # The law is rounded down to 16 binary digits, so that a step may exceed the searched one by a 32,768th.
+        assert cost(a, b, epsilon) <= delta * (1 + 5e-3)
+    for a, b in zip(rates[: len(law.passes)], rates[1:], strict=False):
+        assert cost(a, b * (1 + 2e-3), epsilon) > delta
+
+
+def test_beyond_the_last_count_pairs_cost_less() -> None:
+    law = largest_law(0.5, plausible=10, epsilon=1.0, delta=1e-6)
+    assert law is not None
+    costs = [cost(0.5 * c, 0.5 * (c + 1), 1.0) for c in (law.full, law.full + 1, 2 * law.full, 10 * law.full)]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_a_law_within_a_total_is_within_it_together_with_the_model() -> None:
+    model = noise(0.17)
+    law = law_within(Fraction(1, 5), plausible=50, epsilon=1.1467, delta=1.25e-9, others=(model,))
+    assert law is not None
+    total = pld_by_hand((model, law.event(Fraction(1, 5), "seeds")), 1.25e-9)
+    assert 0.97 * 1.1467 < total <= 1.1467
+    assert pld_by_hand((model,), 1.25e-9) < total
+    # Composed together it costs much less than the sum.
+    apart = pld_by_hand((law.event(Fraction(1, 5), "seeds"),), 1.25e-9)
+    assert pld_by_hand((model,), 1.25e-9) + apart > 1.4 * total
+
+
+def test_no_law_is_found_where_the_model_leaves_nothing() -> None:
+    assert law_within(Fraction(1, 5), plausible=50, epsilon=0.9, delta=1.25e-9, others=(noise(0.17),)) is None
+
+
+def test_attempts_are_composed_with_other_events_by_privacy_loss_distributions_alone() -> None:
+    law = largest_law(0.1, plausible=3, epsilon=1.0, delta=1e-7)
+    assert law is not None
+    total = best((noise(0.3), law.event(Fraction(1, 10), "seeds")), 1e-6)
+    assert total.accountant == "pld"
+
+
+def test_shift_of_is_the_inverse_of_the_curve() -> None:
+    assert shift_of(1.1467204, 1.25e-9) == pytest.approx(0.2087634, rel=1e-5)
+
+
+@pytest.mark.parametrize("arguments", [(0.0, 1e-9), (1.0, 0.0)])
+def test_shift_of_refuses_what_is_no_cost(arguments: tuple[float, float]) -> None:
+    with pytest.raises(InvalidInput, match="epsilon must be above 0"):
+        shift_of(*arguments)
+
+
+def test_an_event_is_read_back_from_its_record() -> None:
+    event = PassLaw(2, (1, 5, PASSES_OUT_OF)).event(Fraction(2, 7), "seeds")
+    assert from_record(event.to_record()) == event
+    assert event.law == (1, 5, PASSES_OUT_OF)
+
+
+@pytest.mark.parametrize("passes", ["5 3", "-1", "1  2", str(PASSES_OUT_OF + 1), "1,2"])
+def test_an_event_refuses_what_is_no_law(passes: str) -> None:
+    with pytest.raises(InvalidInput, match="passes must"):
+        PoissonAttemptsEvent(query="", part="", outputs=1, attempts_per_row=Fraction(1), plausible=1, passes=passes)
+
+
+def test_probabilities_are_read_from_the_table() -> None:
+    law = PassLaw(3, (PASSES_OUT_OF // 4, PASSES_OUT_OF // 2))
+    assert law.probability(np.array([0, 2, 3, 4, 5, 1000])).tolist() == [0, 0, 0.25, 0.5, 1, 1]
+    assert (law.half, law.full) == (4, 5)
