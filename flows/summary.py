@@ -40,6 +40,8 @@ def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
         yield "all candidates", _words(accounts.candidates)
     if accounts.histogram is not None:
         yield "histogram", _words(accounts.histogram)
+    if accounts.attempts is not None:
+        yield "all attempts", _words(accounts.attempts)
     yield "whole release", _words(accounts.total)
     for balance in open_ledger(workspace).balances(workspace.spec.dataset_name):
         yield (

@@ -52,6 +52,8 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "discover": 1,
         # The noisy histogram of prefixes.
         "noise_seeds": 1,
+        # Attempts of seeds, the records of the model beside them, and the choice among both.
+        "attempt_seeds": 1,
         # Candidates drawn from seeds and tested; the streams of all records.
         "synthesize": 1,
         # Draws from exact counts, each of which is charged; learners without their own line.

@@ -109,8 +109,7 @@ class _Bound:
     def holds(self, a: float, b: float) -> bool:
         """Whether both curves of a pair of means are at most delta, a <= b."""
         if self.mu == 0:
-            added, removed = poisson_curves(a, b, np.array([self.epsilon]))
-            return max(float(added[0]), float(removed[0])) <= self.delta
+            return all(float(side[0]) <= self.delta for side in poisson_curves(a, b, np.array([self.epsilon])))
         numbers = np.arange(
             max(0, int(a - _DEVIATIONS * sqrt(a) - 5)), int(b + _DEVIATIONS * sqrt(b) + 45) + 1, dtype=np.float64
         )

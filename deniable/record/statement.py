@@ -211,6 +211,7 @@ def stated_of_records(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> 
         "record": _of_steps(cost, "record"),
         "candidates": _of_steps(cost, "guarantee", "synthesize"),
         "histogram": _of_steps(cost, "guarantee", "noise_seeds"),
+        "attempts": _of_steps(cost, "guarantee", "attempt_seeds"),
         "draws": draws_in(cost["steps"]),
     }
     return words_of(cost["kind"]).stated(synthesis, costs)

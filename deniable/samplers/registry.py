@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SAMPLERS: Final = (
     "tested_seeds",
+    "poisson_seeds",
     "histogram_seeds",
     "seedless",
     "per_draw",

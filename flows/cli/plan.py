@@ -31,6 +31,7 @@ from deniable.privacy.loss import (
     ExponentialEvent,
     Guarantee,
     MechanismEvent,
+    PoissonAttemptsEvent,
     PrivacyTestEvent,
     SampledTestEvent,
     StabilityHistogramEvent,
@@ -206,6 +207,14 @@ def _noise(event: MechanismEvent) -> str:
         if isinstance(event, ConcentratedEvent):
             name, cost = "rho of zCDP for all of them together", event.rho
         return f"{name} {rounded_up(float(cost))}"
+    return _attempts(event)
+
+
+def _attempts(event: MechanismEvent) -> str:
+    """Return how attempts from seeds are tested, in words."""
+    if isinstance(event, PoissonAttemptsEvent):
+        full = event.plausible + len(event.law)
+        return f"{float(event.attempts_per_row):.3g} a row, all pass from {full:,} plausible seeds on"
     if isinstance(event, PrivacyTestEvent):
         some = f", p = {float(event.check_probability):.4g}" if isinstance(event, SampledTestEvent) else ""
         return f"k = {event.k}, scale {float(1 / event.eps0):.4g}, rho = {float(event.drop_probability):g}{some}"

@@ -140,6 +140,7 @@ def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
         ("Candidates", f"all {spec.synthesis.attempts:,} that were tested", accounts.candidates, False),
         ("Draws", "all draws from exact figures, which are not released", accounts.charged_draws, False),
         ("Histogram", "all prefixes, however many records are drawn", accounts.histogram, False),
+        ("Attempts", "all attempts of the seeds, released or not", accounts.attempts, False),
         ("Total", "the whole release", accounts.total, True),
     ]
     return [CostLine(title, covers, spent, sums) for title, covers, spent, sums in lines if spent]
@@ -184,6 +185,8 @@ def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
         cards.append(_cost_card("One attempt", accounts.record, "the record that it may produce, given the model"))
     if accounts.histogram:
         cards.append(_cost_card("The histogram", accounts.histogram, "that prefixes are drawn from"))
+    if accounts.attempts:
+        cards.append(_cost_card("All attempts", accounts.attempts, "of the seeds, released or not"))
     if accounts.from_counts and accounts.drawn[0].events and accounts.draws:
         event = accounts.drawn[0].events[0]
         one = Guarantee(float(event.epsilon or 0), float(event.delta), "basic")

@@ -82,6 +82,11 @@ class Accounts:
         return self._of("noise_seeds")
 
     @property
+    def attempts(self) -> Guarantee | None:
+        """Cost of all attempts of the seeds, if each row makes a random number of them; None otherwise."""
+        return self._of("attempt_seeds")
+
+    @property
     def draws(self) -> Guarantee | None:
         """Cost of all draws from exact counts; None if there are none, or if they have no differential privacy."""
         return self._of("draw_records")

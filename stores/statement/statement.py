@@ -89,6 +89,7 @@ _SAID = (
     "record",
     "candidates",
     "histogram",
+    "attempts",
     "draws",
 )
 
@@ -162,6 +163,7 @@ def statement(
         "record": _figures(accounts.record),
         "candidates": _figures(accounts.candidates),
         "histogram": _figures(accounts.histogram),
+        "attempts": _figures(accounts.attempts),
         "draws": draws_in(_plain_steps(accounts)),
     }
     return said | words_of(accounts.kind).stated(_document(spec)["synthesis"], costs)

@@ -260,6 +260,18 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     },
     "tested_seeds": {"synthesis": SPEC["synthesis"]},
     "histogram_seeds": HISTOGRAM,
+    "poisson_seeds": {
+        "synthesis": {
+            "guarantee": "poisson_seeds",
+            "omega": 2,
+            "plausible": 4,
+            "epsilon": 2,
+            "delta": 1e-6,
+            "public_rows": 400,
+            "records": 400,
+            "chunk_candidates": 128,
+        }
+    },
 }
 """What the spec of a small release says otherwise, by the name that a spec asks for them by."""
 

@@ -1,4 +1,4 @@
-"""All outputs of the Poisson form of Mechanism 1 on small tables keep to Theorem P, and nearly use it; others do not."""
+"""All outputs of the Poisson form of Mechanism 1 on small tables keep to Theorem P, and nearly use it."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -94,7 +94,7 @@ def curves_left(law: PassLaw, epsilon: float) -> np.ndarray:
 
 
 def delta_of_chosen(law: PassLaw, epsilon: float) -> float:
-    """Exact delta of a release whose prefix, and so the number of rows that share it, follows from the model's answer."""
+    """Exact delta of a release whose prefix, and so its number of rows, follows from the model's answer."""
     return float(curves_left(law, epsilon).max(axis=0).sum())
 
 

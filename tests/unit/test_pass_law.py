@@ -1,5 +1,6 @@
 import json
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,10 @@ def test_every_pair_of_a_law_keeps_the_bound_and_none_could_pass_more(
     assert law is not None
     counts = np.arange(plausible - 1, law.full + 3)
     rates = tau * counts * law.probability(counts)
-    for a, b in zip(rates[:-1], rates[1:], strict=True):
+    for a, b in pairwise(rates):
         # The law is rounded down to 16 binary digits, so that a step may exceed the searched one by a 32,768th.
         assert cost(a, b, epsilon) <= delta * (1 + 5e-3)
-    for a, b in zip(rates[: len(law.passes)], rates[1:], strict=False):
+    for a, b in pairwise(rates[: len(law.passes) + 1]):
         assert cost(a, b * (1 + 2e-3), epsilon) > delta
 
 

@@ -43,6 +43,8 @@ from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
+from deniable.samplers.poisson_seeds.sampler import sampler as poisson_seeds
+from deniable.samplers.poisson_seeds.spec import Entry as PoissonEntry
 
 PINNED: dict[str, str] = {
     "learn_structure/1": "1bd514c2fd0aaacca1c02269f1411c4e3074cbf4e85bb792a83f0a558d69e84c",
@@ -56,6 +58,7 @@ PINNED: dict[str, str] = {
     "discover/1": "23d29a35efce88238910e61a59058706701eca2a6b405bbc6b5a0fc6e827f047",
     "noise_seeds/1": "5cc6c68abdb3041ca7ea33843b68acbc64a4965838ad66ab39cfffac7dc368cb",
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
+    "attempt_seeds/1": "db8ca00da1eca4539a50251144d54f0f8e53879ad1699e2426bf05391ae8d56c",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
     "structure_privbayes/1": "9909c3184a9467afc987dbb839d8e28d7ce285addf19d38b9231f75da1b0f5cb",
     "structure_pegs/1": "7847b1caa72226f09123c82f674d97761a5f333010a4839bc59d026d4970e86b",
@@ -194,6 +197,30 @@ def histogram_noised() -> str:
         histogram = recipe.calibrate().run(counts, opener)
         traced.append(opener.digest([histogram.cells.tolist(), histogram.counts.tolist()]))
     return " ".join(traced)
+
+
+def seeds_attempted() -> str:
+    graph = Graph.without_edges(DOMAIN)
+    counts = FamilyCounts(DOMAIN, graph.parents)
+    counts.add(people())
+    recipe = ParameterRecipe(epsilon=EPSILON, delta=DELTA, noise="laplace", prior=Fraction(1), estimate="mean")
+    net = recipe.calibrate(DOMAIN).run(counts, graph, Traced())
+    entry = PoissonEntry.model_validate(
+        {
+            "guarantee": "poisson_seeds",
+            "omega": 3,
+            "plausible": 20,
+            "epsilon": EPSILON,
+            "delta": DELTA,
+            "public_rows": 900,
+            "records": 300,
+            "chunk_candidates": 200,
+        }
+    )
+    opener = Traced()
+    draw = poisson_seeds(entry, DOMAIN, lambda delta: delta).open(net, SeedIndex.build(people(), {3: 1}), opener)
+    made = [draw(0, 200).tolist(), draw(1, 100).tolist()]
+    return opener.digest(made)
 
 
 def candidates_tested() -> str:
@@ -440,6 +467,7 @@ DRAWINGS: dict[str, Callable[[], str]] = {
     "discover": schema_discovered,
     "noise_seeds": histogram_noised,
     "synthesize": candidates_tested,
+    "attempt_seeds": seeds_attempted,
     "draw_records": records_drawn,
 }
 

@@ -1,0 +1,67 @@
+"""The entry of this sampler in a release spec."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from deniable.foundation.spec_values import Count, Delta, Epsilon, domain_known_to
+from deniable.samplers.entry import LARGEST_K, SamplerEntry
+
+ATTEMPTS_PER_RECORD = Fraction(13, 10)
+"""Mean number of attempts of the public number of rows, for each record wanted: raking chooses among more records."""
+
+
+class Entry(SamplerEntry):
+    """Records from seeds, each with at least a certain number of plausible seeds, and records of the model alone.
+
+    Attributes:
+        guarantee: `poisson_seeds`.
+        omega: number of attributes to resample; the others are copied from a seed.
+        plausible: no record from a seed has fewer plausible seeds, with certainty; 50 by default.
+        epsilon: epsilon of all attempts, for the records that are read.
+        delta: delta of all attempts in the whole release.
+        public_rows: a public number of rows from which seeds are drawn. It determines how many attempts each row makes,
+            1.3 times the records in all; the guarantee does not depend on it.
+    """
+
+    why_one_record_each: ClassVar[str] = "plausible seeds may then be records of fewer people"
+    parts: ClassVar[tuple[str, ...]] = ("seeds",)
+    steps: ClassVar[Mapping[str, str]] = {
+        "index_seeds": "Pays for all attempts at once, and counts the seeds' shared prefixes.",
+    }
+
+    guarantee: Literal["poisson_seeds"]
+    omega: Count
+    plausible: Annotated[Count, Field(le=LARGEST_K)] = 50
+    epsilon: Epsilon
+    delta: Delta
+    public_rows: Count
+
+    @property
+    def attempts_per_row(self) -> Fraction:
+        """Tau, the mean number of attempts of each row."""
+        return ATTEMPTS_PER_RECORD * self.records / self.public_rows
+
+    @property
+    def fewest_seeds(self) -> int | None:
+        """The number of plausible seeds that a record from a seed must have."""
+        return self.plausible
+
+    @field_validator("omega")
+    @classmethod
+    def _leaves_a_prefix(cls, omega: int, info: ValidationInfo) -> int:
+        domain = domain_known_to(info)
+        if domain is not None and omega >= len(domain):
+            raise ValueError(
+                f"must be less than {len(domain)}, the number of attributes, got {omega}; to copy none use seedless"
+            )
+        return omega
+
+    @field_validator("public_rows")
+    @classmethod
+    def _enough_rows(cls, public_rows: int, info: ValidationInfo) -> int:
+        if public_rows < info.data.get("plausible", 0):
+            raise ValueError(f"must be at least plausible, got {public_rows} for {info.data['plausible']}")
+        return public_rows

@@ -1,0 +1,61 @@
+"""The requirements on the attempts of seeds, derived from the spec; the law of passing is taken from the record."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from deniable.foundation.domain import Domain
+from deniable.privacy.loss import MechanismEvent, PoissonAttemptsEvent
+from deniable.privacy.planned import (
+    Delta,
+    Document,
+    ExpectedStep,
+    Planned,
+    beyond_budget,
+    faults_of_claim,
+    nothing_wrong,
+)
+from deniable.privacy.step_costs import StepCost
+
+STEP: Final = "attempt_seeds"
+"""The step that pays for all attempts."""
+
+_ATTEMPTS_PER_RECORD = Fraction(13, 10)
+
+
+def planned_attempts(spec: Document, _: Domain, step: StepCost, delta: Delta) -> Planned:
+    """All attempts of the seeds, by the law of passing that the record states."""
+    asked = spec["synthesis"]
+    event = PoissonAttemptsEvent(
+        query="records released by their number of plausible seeds",
+        part="seeds",
+        outputs=1,
+        attempts_per_row=_ATTEMPTS_PER_RECORD * asked["records"] / asked["public_rows"],
+        plausible=asked["plausible"],
+        passes=_stated_law(step.events),
+    )
+    return Planned(
+        (event,), nothing_wrong, lambda claimed: faults_of_claim(claimed, (event,), delta(Fraction(asked["delta"])))
+    )
+
+
+def _stated_law(events: tuple[MechanismEvent, ...]) -> str:
+    """The law of passing that the record states; the empty one if it has none: the events then differ."""
+    return next((event.passes for event in events if isinstance(event, PoissonAttemptsEvent)), "")
+
+
+def beyond_attempts(spec: Mapping[str, Any], step: StepCost, read: Fraction) -> Iterator[str]:
+    """Faults where the attempts cost more than the spec allows."""
+    yield from beyond_budget(step, spec["synthesis"], read)
+
+
+EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
+    # All are charged together, before the first is made.
+    STEP: ExpectedStep(part="seeds", plan=planned_attempts, beyond=beyond_attempts, taken_in="index_seeds")
+}
+
+MAY_FALL_SHORT: Final = False
+"""Records of the model alone take the place of those that do not pass."""
+
+HOLDS_FOR_SEVERAL_RECORDS: Final = False
+"""Whether the guarantee for one record gives one for a person with several, so that several of each may be used."""
