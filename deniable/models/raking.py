@@ -112,7 +112,7 @@ def _rake(first, second, width, goal, weights):
     for cell in range(len(goal)):
         ratio = 1.0
         if have[cell] > 0.0:
-            ratio = (goal[cell] + 1.0) / (have[cell] + 1.0)
+            ratio = goal[cell] / have[cell]
         have[cell] = min(max(ratio, 1.0 / _LARGEST_CHANGE), _LARGEST_CHANGE)
     for i in range(len(weights)):
         weights[i] *= have[first[i] * width + second[i]]

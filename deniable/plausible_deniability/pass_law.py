@@ -181,7 +181,7 @@ def _next_rate(bound: _Bound, rate: float, most: float, step: float) -> float:
         bound: what a pair may cost.
         rate: the present mean.
         most: a mean that is too large.
-        step: logarithm of the last step, which the next one seldom exceeds; 0 if unknown.
+        step: logarithm of the last step, which the next one rarely exceeds; 0 if unknown.
     """
     low = log(rate) if rate > 0 else _SMALLEST_LOG
     high = log(most)

@@ -58,7 +58,7 @@ PINNED: dict[str, str] = {
     "discover/1": "23d29a35efce88238910e61a59058706701eca2a6b405bbc6b5a0fc6e827f047",
     "noise_seeds/1": "5cc6c68abdb3041ca7ea33843b68acbc64a4965838ad66ab39cfffac7dc368cb",
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
-    "attempt_seeds/1": "db8ca00da1eca4539a50251144d54f0f8e53879ad1699e2426bf05391ae8d56c",
+    "attempt_seeds/1": "eb96de4dd2361a8f116fc89057bb88299e795cf2100171f9f064a32850500e5d",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
     "structure_privbayes/1": "9909c3184a9467afc987dbb839d8e28d7ce285addf19d38b9231f75da1b0f5cb",
     "structure_pegs/1": "7847b1caa72226f09123c82f674d97761a5f333010a4839bc59d026d4970e86b",

@@ -23,7 +23,7 @@ from deniable.samplers.poisson_seeds.spec import ATTEMPTS_PER_RECORD, Entry
 from deniable.samplers.poisson_seeds.verification import STEP
 from deniable.samplers.tested_seeds.sampler import SEED_INDEX
 
-_LEAST_TARGET, _MOST_TARGET, _TARGETS_PER_RECORD = 20_000, 200_000, 8
+_LEAST_TARGET, _MOST_TARGET, _TARGETS_PER_RECORD = 20_000, 400_000, 8
 """Number of records of the model whose two-way tables raking aims at."""
 _UNIT = 2.0**-64
 
@@ -107,7 +107,7 @@ def _open(
         filled = without_passed(
             net,
             law,
-            net.sample(public.take(more * m)),
+            net.sample_evenly(public.take(more * m)),
             m - entry.omega,
             public_rows=entry.public_rows,
             coins=wide_words(public, more),
@@ -116,7 +116,7 @@ def _open(
         if len(pool) < wanted:
             pool = np.concatenate([pool, net.sample(public.take((wanted - len(pool)) * m))])
         goal = min(max(_LEAST_TARGET, _TARGETS_PER_RECORD * wanted), _MOST_TARGET)
-        towards = net.sample(public.take(goal * m))
+        towards = net.sample_evenly(public.take(goal * m))
         start = float(wide_words(public, 1)[0]) * _UNIT
         chosen = pool[raked(pool, towards, wanted, domain=net.domain, start=min(start, 1 - 2.0**-53))]
         # Records from seeds come first in the pool; their places must not tell which they are.
