@@ -1,10 +1,12 @@
 """The texts of this sampler (deniable.samplers.words)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from deniable.samplers.words import Box, Figures
 
+WHY_NONE: Final = ""
+"""A release of such records always has a guarantee."""
 SEEDED = "those that start from a seed; the others are drawn from the model alone, and the release does not tell which"
 """The records with guaranteed plausible seeds."""
 
