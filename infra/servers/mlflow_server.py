@@ -2,34 +2,20 @@
 
 Usage: `python -m infra.servers.mlflow_server ARTIFACTS SOCKET`.
 
-The pages are read-only for anyone with the password: requests that would change the record are refused. So are requests
-to parts of MLflow that run programs or contact other servers: its assistant, which queries language models and runs
-programs, its gateway and its jobs.
+The pages are read-only for anyone with the password: only routes that read are let through (mlflow_rights).
 """
 
 import json
 import os
-import re
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from starlette.middleware.base import BaseHTTPMiddleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-
 from infra.garbage import collect_rarely
 from infra.servers.local_servers import CREDENTIALS_VARIABLE
+from infra.servers.mlflow_rights import RightsDoor
 from infra.servers.serving import end_when_abandoned, serve
-
-_READING = ("GET", "HEAD", "OPTIONS")
-_ASKED_BY_POST = re.compile(r"/graphql|/(ajax-)?api/\d\.\d/mlflow/[a-z-]+/(search|search-datasets|get-latest-versions)")
-_CLOSED = re.compile(r"/(assistant|gateway|jobs|mcp)(/|$)")
-_REFUSED = {
-    "error_code": "PERMISSION_DENIED",
-    "message": "These pages show the record of releases, and change nothing.",
-}
 
 # Settings that MLflow keeps in a browser; its defaults begin with language models, its assistant, telemetry and #
 # announcements.
@@ -78,24 +64,6 @@ def prepare_front_page(pages: Any) -> None:
     pages.view_functions["serve"] = lambda: text
 
 
-def is_closed(path: str) -> bool:
-    """Whether a page belongs to a part of MLflow that runs programs or contacts other servers."""
-    return _CLOSED.search(path) is not None
-
-
-def is_read_only(method: str, path: str) -> bool:
-    """Whether a request only reads."""
-    if is_closed(path):
-        return False
-    return method in _READING or (method == "POST" and _ASKED_BY_POST.fullmatch(path) is not None)
-
-
-async def _refuse_all_else(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-    if is_read_only(request.method, request.url.path):
-        return await answer(request)
-    return JSONResponse(_REFUSED, status_code=403)
-
-
 def _serve(descriptor: int, store: str, artifacts: str) -> None:
     from mlflow.server import app as pages  # noqa: PLC0415 - it takes seconds, and reads the environment
     from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR  # noqa: PLC0415
@@ -104,7 +72,7 @@ def _serve(descriptor: int, store: str, artifacts: str) -> None:
     os.environ |= {BACKEND_STORE_URI_ENV_VAR: store, ARTIFACT_ROOT_ENV_VAR: artifacts}
     prepare_front_page(pages)
     server = create_fastapi_app(pages)
-    server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_all_else)
+    server.add_middleware(RightsDoor)
     serve(server, descriptor, credentials=os.environ[CREDENTIALS_VARIABLE], log_level="warning")
 
 

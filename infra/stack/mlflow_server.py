@@ -2,31 +2,23 @@
 
 WHERE is the descriptor of a listening socket, or in a container HOST:PORT.
 
-The parts of MLflow that run programs or contact other servers for its users are closed to everyone: its assistant,
-which runs programs on this machine for any user, its gateway and its jobs.
+Each user may use the routes that are named for them, and no others (infra.servers.mlflow_rights). The parts of MLflow
+that run programs or contact other servers for its users are closed to everyone: its assistant, which runs programs on
+this machine for any user, its gateway and its jobs.
 """
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
-from typing import Any
-
-from starlette.middleware.base import BaseHTTPMiddleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from typing import TYPE_CHECKING, Any
 
 from infra.garbage import collect_rarely
-from infra.servers.mlflow_server import is_closed, prepare_front_page
+from infra.servers.mlflow_rights import Right, RightsDoor, writers
+from infra.servers.mlflow_server import prepare_front_page
 from infra.servers.serving import descriptor_of, known_names, serve
 from stores.tracking.run_index import RUN_INDEX, index_of
 
-_REFUSED = {"error_code": "PERMISSION_DENIED", "message": "This server keeps the record of releases, and runs nothing."}
-
-
-async def _refuse_what_is_closed(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-    if is_closed(request.url.path):
-        return JSONResponse(_REFUSED, status_code=403)
-    return await answer(request)
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 
 def _run_index() -> dict[str, Any]:
@@ -36,7 +28,12 @@ def _run_index() -> dict[str, Any]:
     return index_of(os.environ["MLFLOW_BACKEND_STORE_URI"], request.args["run_id"]).to_json()
 
 
-def _serve(artifacts: str, where: str) -> None:
+def application(artifacts: str) -> "FastAPI":
+    """Return MLflow with its users, behind the door that knows their rights.
+
+    Args:
+        artifacts: place of all artifacts.
+    """
     from mlflow.server import constants  # noqa: PLC0415 - it takes seconds, and reads the environment
 
     os.environ |= {
@@ -53,8 +50,14 @@ def _serve(artifacts: str, where: str) -> None:
     app.add_url_rule(RUN_INDEX, view_func=_run_index, methods=["GET"])
     # Allowed to users who may read the run; MLflow refuses pages without such a rule.
     auth.BEFORE_REQUEST_VALIDATORS[RUN_INDEX, "GET"] = auth.validate_can_read_run
-    server = auth.create_app()
-    server.add_middleware(BaseHTTPMiddleware, dispatch=_refuse_what_is_closed)
+    server: FastAPI = auth.create_app()
+    users = dict.fromkeys(writers(), Right.WRITE) | {str(auth.auth_config.admin_username): Right.ADMINISTER}
+    server.add_middleware(RightsDoor, users=users)
+    return server
+
+
+def _serve(artifacts: str, where: str) -> None:
+    server = application(artifacts)
     serve(server, descriptor_of(where), names=known_names(), log_level="warning")
 
 

@@ -1,7 +1,8 @@
 """The models of a dataset's releases in MLflow's registry: one version per release, and which one is current.
 
-A model is registered once its release is public, never before. The model itself is logged when it is learnt
-(stores.tracking.model_record); the text of its version is in `templates/VERSION.md.jinja`.
+A model is registered once its release is public, never before. Its name is reserved when the release begins, before
+anything is charged. The model itself is logged when it is learnt (stores.tracking.model_record); the text of its
+version is in `templates/VERSION.md.jinja`.
 """
 
 import json
@@ -10,7 +11,7 @@ from contextlib import suppress
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
-from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
+from mlflow.protos.databricks_pb2 import PERMISSION_DENIED, RESOURCE_ALREADY_EXISTS, ErrorCode
 
 from deniable.foundation.errors import Refused
 from schemas.provenance import RECORD, Provenance
@@ -28,6 +29,8 @@ CURRENT = "current"
 # The tag by which the page of a logged model finds its versions.
 _VERSIONS = "mlflow.modelVersions"
 _RELEASE, _PUBLISHED = "release", "published"
+# MLflow's tag of a prompt, which has its name among those of models.
+_PROMPT = "mlflow.prompt.is_prompt"
 
 
 def register_model(workspace: Workspace, record: Provenance, record_digest: str) -> ModelVersion:
@@ -59,7 +62,7 @@ def register_model(workspace: Workspace, record: Provenance, record_digest: str)
                 f"a release must have logged a model before it is registered, got none for {run.info.run_name}; check "
                 "its run."
             )
-        _make_registered_model(client, name, record, run.info.experiment_id)
+        _make_registered_model(client, name, record.release.dataset, run.info.experiment_id)
         version = version_of(client, name, workspace.release_id) or client.create_model_version(
             name,
             source=model.model_uri,
@@ -107,9 +110,37 @@ def _order(version: ModelVersion) -> tuple[str, int]:
     return version.tags[_PUBLISHED], int(version.version)
 
 
-def _make_registered_model(client: MlflowClient, name: str, record: Provenance, experiment: str) -> None:
-    """Create the entry that all releases of a dataset share, when the first of them is registered."""
-    dataset = record.release.dataset
+def reserve_name(client: MlflowClient, dataset: str, experiment: str) -> None:
+    """Make the registered model of a dataset, or make sure that its user may write to the one that exists.
+
+    What only fails when a model is registered would strand a release that is charged and public.
+
+    Args:
+        client: MLflow.
+        dataset: the dataset.
+        experiment: id of its experiment.
+
+    Raises:
+        Refused: the name belongs to another account, or to something other than a model.
+    """
+    name = registered_name(dataset)
+    try:
+        _make_registered_model(client, name, dataset, experiment)
+        client.set_registered_model_tag(name, "dataset", dataset)
+        held = _PROMPT in client.get_registered_model(name).tags
+    except MlflowException as error:
+        if error.error_code != ErrorCode.Name(PERMISSION_DENIED):
+            raise
+        held = True
+    if held:
+        raise Refused(
+            f"the registered model {name} in MLflow must be one to which this account may add versions, and is not; "
+            "ask MLflow's administrator to rename or to hand over what has this name. Nothing was charged."
+        )
+
+
+def _make_registered_model(client: MlflowClient, name: str, dataset: str, experiment: str) -> None:
+    """Create the entry that all releases of a dataset share, when the first of them begins."""
     description = TEMPLATES.get_template("REGISTERED.md.jinja").render(
         dataset=dataset, name=name, releases=releases_page(experiment), current=CURRENT, pages=mlflow_pages()
     )

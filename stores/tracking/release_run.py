@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.entities import LifecycleStage, Metric, Param, Run, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import PERMISSION_DENIED, ErrorCode
 
+from deniable.foundation.errors import Refused
+from deniable.mechanisms import MODEL
+from schemas.spec.plan import products_of
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tracking.client import FAILURE, PARENT, USER, RecordFailed, closing_run, place_of_artifacts, recording
 from stores.tracking.experiment_page import DESCRIPTION, experiment_of
 from stores.tracking.history_moving import relocate
+from stores.tracking.registry import reserve_name
 from stores.tracking.release_search import APPROVED_BY, NOBODY
 from stores.tracking.run_links import link_from_prefect, prefect_link, prefect_tags
 from stores.vault.actors import operator
@@ -42,6 +48,8 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
     """
 
     def begun(client: MlflowClient, experiment: str) -> Run:
+        if MODEL.name in products_of(spec):
+            reserve_name(client, spec.dataset_name, experiment)
         return _new_run(client, experiment, release_id, spec)
 
     with recorded_run(state, release_id, spec, begun) as run_id:
@@ -67,7 +75,7 @@ def recorded_run(state: Path, name: str, spec: ReleaseSpec, begun: Callable[[Mlf
     make_private_folder(state / "mlflow")
     with recording(state) as client:
         own = place_of_artifacts(state, spec.dataset_name)
-        experiment = experiment_of(client, spec, own)
+        experiment = _writable_experiment(client, spec, own)
         if own is not None and not client.get_experiment(experiment).artifact_location.startswith(f"{state}/"):
             relocate(state)
         runs = client.search_runs([experiment], f"attributes.run_name = '{name}'")
@@ -86,6 +94,28 @@ def recorded_run(state: Path, name: str, spec: ReleaseSpec, begun: Callable[[Mlf
     finally:
         with suppress(RecordFailed):
             _close_open_steps(state, experiment, run.info.run_id)
+
+
+def _writable_experiment(client: MlflowClient, spec: ReleaseSpec, artifacts: str | None) -> str:
+    """The experiment of a dataset, to which this account may write.
+
+    Raises:
+        Refused: it was deleted, or it belongs to another account.
+    """
+    name = spec.dataset_name
+    found = client.get_experiment_by_name(name)
+    try:
+        if found is None or found.lifecycle_stage == LifecycleStage.ACTIVE:
+            number = experiment_of(client, spec, artifacts)
+            client.set_experiment_tag(number, "dataset", name)
+            return number
+    except MlflowException as error:
+        if found is None or error.error_code != ErrorCode.Name(PERMISSION_DENIED):
+            raise
+    raise Refused(
+        f"the experiment {name} in MLflow must be one to which this account may write, and belongs to another account "
+        "or was deleted; ask MLflow's administrator to rename, hand over or restore it."
+    )
 
 
 def _new_run(client: MlflowClient, experiment: str, release_id: str, spec: ReleaseSpec) -> Run:

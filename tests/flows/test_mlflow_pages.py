@@ -19,7 +19,8 @@ from mlflow.server.handlers import get_endpoints
 
 from flows.cli.servers.ui import pages_of
 from infra.servers.local_servers import CREDENTIALS_VARIABLE, Server, listen, new_credentials
-from infra.servers.mlflow_server import front_page, is_read_only
+from infra.servers.mlflow_rights import Right, right_for
+from infra.servers.mlflow_server import front_page
 from stores.servers.ui_links import TRAINING_PAGES
 from stores.tracking.experiment_page import releases_view
 from tests.browser import browser
@@ -30,7 +31,10 @@ from tests.warm.servers import mlflow_server
 from tests.whole_release import SEEDLESS, Drawn, drawn_release
 
 BUILT = Path(mlflow.server.__file__).parent / "js" / "build"
-SEARCHES = {"search", "search-datasets", "get-latest-versions", "graphql"}
+SEARCHES = {
+    *("search", "search-datasets", "get-latest-versions", "graphql", "presigned-download-url"),
+    *("batchGetInfos", "metrics", "calculate-filter-correlation"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -127,11 +131,11 @@ def test_of_all_that_mlflow_serves_only_what_asks_is_let_through() -> None:
         for method in methods
         if method not in {"GET", "HEAD", "OPTIONS"}
     }
-    let_through = {path for method, path in changing if is_read_only(method, path)}
+    let_through = {path for method, path in changing if right_for(method, path) is Right.READ}
     assert len(changing) > 100
-    assert {path.rpartition("/")[2] for path in let_through} == SEARCHES - {"search-datasets"}
-    assert not is_read_only("POST", "/api/2.0/mlflow-artifacts/mpu/create/search")
-    assert not is_read_only("PUT", "/api/2.0/mlflow/runs/search")
+    assert {path.rpartition("/")[2] for path in let_through} == SEARCHES
+    assert right_for("POST", "/api/2.0/mlflow-artifacts/mpu/create/search") is Right.WRITE
+    assert right_for("PUT", "/api/2.0/mlflow/runs/search") is Right.CLOSED
 
 
 def test_the_front_page_is_mlflows_own_prepared_for_releases() -> None:

@@ -1,6 +1,8 @@
 """A dataset's models: a version for each release that is public, and `current` the one that was published last."""
 
 import json
+import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -17,8 +19,11 @@ from flows.release import release
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 from stores.ledger.charging import note_publication
+from stores.ledger.ledger import Ledger, ledger_place
 from stores.servers.ui_links import TRAINING_PAGES, registered_name
 from stores.tracking.registry import CURRENT, register_model
+from tests.mlflow_copies import mlflow_uri
+from tests.quick_databases import mlflow_made_once
 from tests.small_release import write_small_release
 from tests.whole_release import SEEDLESS, Drawn, drawn_release
 
@@ -122,14 +127,37 @@ def test_models_of_different_datasets_are_apart(two: tuple[Drawn, Drawn], tmp_pa
 
 
 @pytest.mark.usefixtures("prefect")
-def test_a_release_that_fails_leaves_no_model_of_its_dataset(state: Path, tmp_path: Path, client: MlflowClient) -> None:
+def test_a_release_that_fails_leaves_no_version_of_its_model(state: Path, tmp_path: Path, client: MlflowClient) -> None:
     # Whatever graph the noise lets through, no candidate has 1,300 of some 1,500 seeds.
     few = changes("failing", synthesis__k=1300, synthesis__public_rows=1300, synthesis__gamma=1.01)
     spec = write_small_release(tmp_path, **few)
     with pytest.raises(DeniableError, match="must pass the privacy test"):
         release(spec, state)
     assert client.get_experiment_by_name("failing") is not None
-    assert [entry.name for entry in client.search_registered_models() if entry.name == "failing"] == []
+    assert versions_of("failing", client) == []
+
+
+def _take_model(client: MlflowClient) -> None:
+    client.create_registered_model("taken", tags={"mlflow.prompt.is_prompt": "true"})
+
+
+def _delete_experiment(client: MlflowClient) -> None:
+    client.delete_experiment(client.create_experiment("taken"))
+
+
+@pytest.mark.usefixtures("prefect")
+@pytest.mark.parametrize("take", [_take_model, _delete_experiment])
+def test_a_name_that_is_taken_in_mlflow_ends_a_release_before_it_is_charged(
+    take: Callable[[MlflowClient], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_uri(state))
+    (state / "mlflow").mkdir(parents=True)
+    shutil.copy(mlflow_made_once(), state / "mlflow")
+    take(MlflowClient(mlflow_uri(state)))
+    with pytest.raises(Refused, match=r"taken in MLflow must be one to which this account may"):
+        release(write_small_release(tmp_path / "spec", **changes("taken", **SEEDLESS)), state)
+    assert Ledger.open(ledger_place(state)).charges("taken") == ()
 
 
 def test_a_release_that_is_not_published_has_no_version_and_the_first_two_that_are_get_theirs_at_once(
