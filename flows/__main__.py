@@ -66,6 +66,8 @@ _MODULES: tuple[tuple[str, str, dict[str, str]], ...] = (
 )
 # Commands that this module implements itself.
 _SHORT = {"release", "plan", "unfinished", "discard", "ui"}
+# Commands for which the state folder may be on a read-only disk.
+_ONLY_READING = {"audit"}
 _COMMANDS = {command: (module, run) for module, _, runs in _MODULES for command, run in runs.items()}
 
 
@@ -95,7 +97,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     asked = _parser(arguments if arguments is not None else sys.argv[1:]).parse_args(arguments)
     try:
         _allow_open_files()
-        state = _prepared(asked.state)
+        state = _prepared(asked.state, only_reading=asked.command in _ONLY_READING)
     except InvalidInput as error:
         return _complain(str(error))
     end_in_order()
@@ -147,10 +149,10 @@ def _allow_open_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, hard))
 
 
-def _prepared(named: Path | None) -> Path:
+def _prepared(named: Path | None, *, only_reading: bool) -> Path:
     """Return the state folder, after setting up the environment for it."""
     try:
-        return prepare_environment(named)
+        return prepare_environment(named, only_reading=only_reading)
     except OSError as error:
         folder = named or error.filename
         msg = f"the state folder must be writable, got {folder}: {error.strerror}; name another with --state."

@@ -81,7 +81,7 @@ def _stack(state: Path) -> dict[str, str]:
     return said
 
 
-def prepare_environment(state: Path | None = None) -> Path:
+def prepare_environment(state: Path | None = None, *, only_reading: bool = False) -> Path:
     """Point Prefect and MLflow at the state folder, without output and without contacting other servers.
 
     A shell may contain the address of another project's server (PREFECT_API_URL, MLFLOW_TRACKING_URI). Internal figures
@@ -90,9 +90,10 @@ def prepare_environment(state: Path | None = None) -> Path:
 
     Args:
         state: the state folder; by default `state_folder()`.
+        only_reading: whether nothing in the folder is changed, so that it may be on a read-only disk.
 
     Returns:
-        The state folder, which now exists, and which only its owner may enter.
+        The state folder, which now exists, and which only its owner may enter; if it is only read, it is as it was.
 
     Raises:
         OSError: the folder cannot be made.
@@ -101,7 +102,8 @@ def prepare_environment(state: Path | None = None) -> Path:
     """
     state = whole_path(state or state_folder(), "the state folder")
     os.umask(_NOBODY_ELSE)
-    for folder in (state, state / "prefect", state / "mlflow"):
+    is_kept = only_reading and state.is_dir() and not os.access(state, os.W_OK)
+    for folder in () if is_kept else (state, state / "prefect", state / "mlflow"):
         folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
         if folder.stat().st_mode & _NOBODY_ELSE:
             folder.chmod(_PRIVATE_FOLDER)

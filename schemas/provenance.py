@@ -320,10 +320,13 @@ class RunTree(Part):
     Attributes:
         digest: SHA-256 of the items' canonical JSON.
         items: digest of every parameter, tag, metric history, artifact and state, by its place.
+        columns: the columns of MLflow's tables whose values are among the items although its interface does not return
+            them, by their table; None if not recorded.
     """
 
     digest: Digest
     items: dict[str, Digest]
+    columns: dict[str, tuple[str, ...]] | None = None
 
 
 class Internal(Part):
@@ -365,6 +368,8 @@ class Provenance(Part):
         said = self.model_dump(mode="json", by_alias=True, exclude_unset=self.rendering == "public")
         if self.internal is not None and self.internal.shelf is None:
             del said["internal"]["shelf"]
+        if self.internal is not None and self.internal.run_tree.columns is None:
+            del said["internal"]["run_tree"]["columns"]
         return said
 
 

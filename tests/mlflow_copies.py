@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore as Runs
 from mlflow.tracking._tracking_service import utils
 
 from stores.ledger import state_ledger
+from stores.servers.mlflow_database import read_only
 
 _PLACES = {
     "runs": "artifact_uri",
@@ -46,8 +48,8 @@ def copied_state(state: Path, copy: Path, patch: pytest.MonkeyPatch) -> Path:
 
 def recopied_state(state: Path, copy: Path, patch: pytest.MonkeyPatch) -> Path:
     """Copy a state folder to where an earlier copy may be: MLflow has prepared its statements for this database."""
-    for store in (Runs, Models):
-        if (engine := store._engine_map.get(mlflow_uri(copy))) is not None:
+    for store, uri in product((Runs, Models), (mlflow_uri(copy), read_only(mlflow_uri(copy)))):
+        if (engine := store._engine_map.get(uri)) is not None:
             engine.dispose()
     # This process's cached ledger contains entries of a test.
     state_ledger._opened.cache_clear()

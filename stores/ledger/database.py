@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import (
     URL,
@@ -100,6 +101,20 @@ class LedgerDatabase:
                 _make_private_file(Path(url.database or ""))
                 return cls(_sqlite(url), shown)
             return cls(_postgresql(url), shown)
+
+    @classmethod
+    def only_read(cls, place: str | Path) -> "LedgerDatabase":
+        """Use an existing ledger without a change to its file or its folder, which may be on a read-only disk.
+
+        Raises:
+            InvalidInput: the URL does not name a supported database.
+        """
+        url = _url(place)
+        if url.drivername != "sqlite":
+            return cls.at(place)
+        path = url.database or ""
+        address = URL.create("sqlite", database=f"file:{quote(path)}", query={"mode": "ro", "uri": "true"})
+        return cls(_sqlite(address), path)
 
     @property
     def name(self) -> str:

@@ -7,10 +7,10 @@ The comparisons of an audit belong to `tasks`, the check of a record's signature
 """
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -23,13 +23,24 @@ from stores.keys.signed_record import SignedRecord, read_signed
 from stores.ledger.database import LedgerDatabase, LedgerUnavailable, entry_rows
 from stores.ledger.ledger import LEDGER_VARIABLE, ledger_place
 from stores.record.discovery_record import DISCOVERY_NOTE, discovery_place, has_discovery, read_discovery
-from stores.record.record_reader import keys_to_trust, trusted_record, trusted_where
+from stores.record.record_reader import keys_to_trust, trusted_content, trusted_record, trusted_where
 from stores.tracking.client import tracking_uri
 from stores.tracking.run_tree import RECORD_ARTIFACT, record_in_mlflow
 
 NO_SHELF = "the shelf is in the state folder that made the release, which is not this one"
 NO_MLFLOW = "name MLflow's server in DENIABLE_MLFLOW_TRACKING_URI"
 NO_LEDGER = "give an export of the ledger with --ledger, or name the ledger in DENIABLE_LEDGER"
+
+NOT_AUDITED: Mapping[str, str] = {
+    "vault/*": "confidential material of the release, which an audit does not read; the record commits to it by keys",
+    "keys/*": "the keys of the state folder: without the trust file nothing is audited, and a private key is not read",
+    "ledger-anchor.jsonl": "the state folder's copy of the ledger, with which each charge compares the ledger itself",
+    "ledger/ledger.db/deniable_ledger.number": "repeats what the entry states, which is compared",
+    "ledger/ledger.db/deniable_ledger.previous": "repeats what the entry states, which is compared",
+    "ledger/ledger.db/deniable_ledger.digest": "repeats what the entry states, which is compared",
+    "ledger/ledger.db/*.version_num": "the version of the ledger's tables, which changes with an upgrade",
+}
+"""What an audit does not compare in a state folder, by patterns of paths (and of columns in the ledger's database)."""
 
 _KEPT_IN = ("releases", "shelf", "vault")
 _SERVERS = ("http://", "https://")
@@ -107,12 +118,10 @@ class AuditTarget:
             return self._of_this(trusted_record(self.shelf / RECORD, trusted))
         except DeniableError as error:
             failure = error
-        with suppress(DeniableError), TemporaryDirectory(dir=self.state) as folder:
+        with suppress(DeniableError):
             kept = record_in_mlflow(self.state, self.public().record.runs.mlflow_run).content
             if kept is not None:
-                copy = Path(folder) / RECORD
-                copy.write_bytes(kept)
-                return self._of_this(trusted_record(copy, trusted))
+                return self._of_this(trusted_content(kept, RECORD_ARTIFACT, trusted))
         raise failure
 
     def most_said(self) -> SignedRecord:
@@ -139,7 +148,7 @@ class AuditTarget:
         file = _file_of(place)
         if file is not None and not file.is_file():
             raise LedgerUnavailable(f"the ledger must be at {file}, and is missing; restore it, or give its location.")
-        with LedgerDatabase.at(place).reading() as connection:
+        with LedgerDatabase.only_read(place).reading() as connection:
             return entry_rows(connection, 0)
 
     def _internal_in_mlflow(self, trusted: TrustedKeys) -> SignedRecord:
@@ -150,10 +159,8 @@ class AuditTarget:
                 f"MLflow must have the internal record of {self.release_id}, but the artifact {RECORD_ARTIFACT} of its "
                 "run, or the run itself, was deleted."
             )
-        with suppress(DeniableError), TemporaryDirectory(dir=self.state) as folder:
-            copy = Path(folder) / RECORD
-            copy.write_bytes(kept)
-            return self._of_this(trusted_record(copy, trusted))
+        with suppress(DeniableError):
+            return self._of_this(trusted_content(kept, RECORD_ARTIFACT, trusted))
         raise Refused(
             f"the artifact {RECORD_ARTIFACT} of {self.release_id} must be what a trusted key signed for it, and is "
             "not: it was changed."

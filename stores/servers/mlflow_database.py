@@ -5,12 +5,15 @@ MLflow's own migrations have race conditions. The content of the database does n
 
 from importlib import import_module
 from pathlib import Path
+from urllib.parse import quote
 
 from mlflow import MlflowClient
 
 from stores.locks import locked
 
 _SQLITE = "sqlite:///"
+# MLflow would make the folder of an address that begins with the usual prefix, which is not that of the file here.
+_READ_ONLY = "sqlite+pysqlite:///file:{path}?mode=ro&uri=true"
 _STORES = ("mlflow.store.tracking.sqlalchemy_workspace_store", "mlflow.store.model_registry.sqlalchemy_workspace_store")
 
 
@@ -23,6 +26,16 @@ def import_stores(uri: str) -> None:
     if uri.startswith(_SQLITE):
         for store in _STORES:
             import_module(store)
+
+
+def read_only(uri: str) -> str:
+    """The address at which a database in a file is read, and neither changed, created nor locked by another file.
+
+    Args:
+        uri: location of MLflow's records; that of a server stays as it is.
+    """
+    path = uri.removeprefix(_SQLITE)
+    return uri if path == uri else _READ_ONLY.format(path=quote(str(Path(path).absolute())))
 
 
 def ready_client(uri: str) -> MlflowClient:

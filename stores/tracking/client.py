@@ -20,7 +20,7 @@ from mlflow.utils.rest_utils import http_request
 from sqlalchemy.exc import SQLAlchemyError
 
 from deniable.foundation.errors import DeniableError
-from stores.servers.mlflow_database import ready_client
+from stores.servers.mlflow_database import read_only, ready_client
 from stores.servers.patience import ServerDown, is_given_up, note_answer
 from stores.vault.disk import DISK_FULL, disk_is_full
 from stores.vault.pending_approval import Held
@@ -73,7 +73,7 @@ def client_of(uri: str) -> MlflowClient:
 
 
 @contextmanager
-def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
+def recording(state: Path, *, patiently: bool = True, only_reading: bool = False) -> Iterator[MlflowClient]:
     """Yield the client to one thread at a time; every failure becomes one clear sentence.
 
     MLflow's store has few connections, and threads that find no free one give up after half a minute. A server that
@@ -84,13 +84,14 @@ def recording(state: Path, *, patiently: bool = True) -> Iterator[MlflowClient]:
     Args:
         state: the state folder.
         patiently: whether to wait for a server that does not answer (stores.servers.patience).
+        only_reading: whether nothing is changed; a database in a file may then be on a read-only disk.
     """
     uri = tracking_uri(state)
     try:
         with _one_at_a_time:
             if uri.startswith("http") and (is_given_up(uri) or not patiently):
                 _require_answer(uri)
-            yield client_of(uri)
+            yield client_of(read_only(uri) if only_reading else uri)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         note_answer(uri, answered=False)
         failed = _failure(state, uri, error)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
-from mlflow.protos.databricks_pb2 import PERMISSION_DENIED, RESOURCE_ALREADY_EXISTS, ErrorCode
+from mlflow.protos.databricks_pb2 import PERMISSION_DENIED, RESOURCE_ALREADY_EXISTS, RESOURCE_DOES_NOT_EXIST, ErrorCode
 
 from deniable.foundation.errors import Refused
 from schemas.provenance import RECORD, Provenance
@@ -29,8 +29,6 @@ CURRENT = "current"
 # The tag by which the page of a logged model finds its versions.
 _VERSIONS = "mlflow.modelVersions"
 _RELEASE, _PUBLISHED = "release", "published"
-# MLflow's tag of a prompt, which has its name among those of models.
-_PROMPT = "mlflow.prompt.is_prompt"
 
 
 def register_model(workspace: Workspace, record: Provenance, record_digest: str) -> ModelVersion:
@@ -127,16 +125,16 @@ def reserve_name(client: MlflowClient, dataset: str, experiment: str) -> None:
     try:
         _make_registered_model(client, name, dataset, experiment)
         client.set_registered_model_tag(name, "dataset", dataset)
-        held = _PROMPT in client.get_registered_model(name).tags
     except MlflowException as error:
-        if error.error_code != ErrorCode.Name(PERMISSION_DENIED):
+        # A prompt has a name among those of models, and MLflow then finds no such model.
+        if error.error_code not in map(ErrorCode.Name, (PERMISSION_DENIED, RESOURCE_DOES_NOT_EXIST)):
             raise
-        held = True
-    if held:
-        raise Refused(
-            f"the registered model {name} in MLflow must be one to which this account may add versions, and is not; "
-            "ask MLflow's administrator to rename or to hand over what has this name. Nothing was charged."
-        )
+    else:
+        return
+    raise Refused(
+        f"the registered model {name} in MLflow must be one to which this account may add versions, and is not; ask "
+        "MLflow's administrator to rename or to hand over what has this name. Nothing was charged."
+    )
 
 
 def _make_registered_model(client: MlflowClient, name: str, dataset: str, experiment: str) -> None:

@@ -3,6 +3,7 @@
 MLflow records absolute paths. A state folder that was moved still contains the files, at the same relative location.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,7 +55,7 @@ def read_artifact(state: Path, uri: str, tracking_uri: str, path: str) -> bytes 
     store = get_artifact_repository(uri, tracking_uri)
     if path not in {entry.path for entry in store.list_artifacts(folder) if not entry.is_dir}:
         return None
-    with TemporaryDirectory(dir=state) as temporary:
+    with _temporary_folder(state) as temporary:
         file = Path(temporary) / name
         fetch: Callable[[str, str], object] = store._download_file  # noqa: SLF001 - every store must have it
         fetch(path, str(file))
@@ -74,9 +75,14 @@ def _folders(state: Path, uri: str, tracking_uri: str) -> Iterator[Sequence[Path
         here = {folder.resolve(): folder for folder in (_within(state, noted), noted) if folder.is_dir()}
         yield list(here.values())
         return
-    with TemporaryDirectory(dir=state) as temporary:
+    with _temporary_folder(state) as temporary:
         found = _fetched(get_artifact_repository(uri, tracking_uri), Path(temporary))
         yield [Path(temporary)] if found else []
+
+
+def _temporary_folder(state: Path) -> "TemporaryDirectory[str]":
+    """A folder for fetched files, which only its owner may enter: in the state folder, unless that is read-only."""
+    return TemporaryDirectory(dir=state if os.access(state, os.W_OK) else None)
 
 
 def _fetched(store: ArtifactRepository, folder: Path, below: str | None = None) -> bool:

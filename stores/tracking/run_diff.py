@@ -1,7 +1,7 @@
 """Changes, additions and deletions in MLflow's runs of a release since their list was signed, one by one.
 
-The signed list contains only digests, so earlier values are unknown. The current value is given if it is a short text
-or number that is not internal. Creating the list does not belong here (run_tree).
+Digests alone decide what differs. The signed list contains nothing else, so earlier values are unknown; the current
+value is given if it is a short text or number that is not internal. Creating the list does not belong here (run_tree).
 """
 
 import re
@@ -36,6 +36,25 @@ def changes(signed: Digests, now: Listing, titles: Mapping[str, str]) -> list[st
     return [printable(difference) for difference in _Comparison(signed, now, titles).differences()]
 
 
+def foreign(signed: Digests, now: Listing) -> list[str]:
+    """List the runs, models and versions that claim to belong to a release although the signed list has none of them.
+
+    Args:
+        signed: digest of each item when it was signed, by its place.
+        now: the current content.
+
+    Returns:
+        One sentence each, without a full stop.
+    """
+    comparison = _Comparison(signed, now, {})
+    added = _by_owner(now.items).keys() - _by_owner(signed).keys()
+    return [
+        printable(f"{comparison.title(owner)} claims to be of the release, and is foreign to it")
+        for owner in sorted(added)
+        if not _is_shared(owner)
+    ]
+
+
 @dataclass(frozen=True)
 class _Comparison:
     """The signed list and the current one."""
@@ -49,7 +68,7 @@ class _Comparison:
         order = list(self.titles)
         experiment_deleted = False
         for owner in sorted(before, key=lambda owner: _position(owner, order)):
-            here = self._title(owner)
+            here = self.title(owner)
             if owner not in after:
                 yield f"{here} is missing: it was deleted for good, or is no longer below the release"
                 continue
@@ -61,17 +80,19 @@ class _Comparison:
                 elif not experiment_deleted:
                     yield f"{here} was deleted; MLflow hides it"
             yield from self._in_owner(owner, before[owner], after[owner], but=_LIFECYCLE if deleted else "")
-        for owner in sorted(after.keys() - before.keys()):
-            yield f"{self._title(owner)} was added"
 
     def _in_owner(self, owner: str, before: Digests, after: Digests, but: str) -> Iterator[str]:
         """The differences within a run, a model or a version."""
+        said: set[str] = set()
         metrics = {found[1] for what in {**before, **after} if (found := _ENTRY.fullmatch(what))}
         for what in sorted(before.keys() | after.keys() | metrics):
-            place = f"{what} of {self._title(owner)}"
+            place = f"{what} of {self.title(owner)}"
             if what in metrics:
-                yield from self._in_metric(f"{owner}/{what}", place, what, before, after)
-            elif what == but or _ENTRY.fullmatch(what) or before.get(what) == after.get(what):
+                differing = list(self._in_metric(f"{owner}/{what}", place, what, before, after))
+                yield from differing
+                # The time and step of the value that is shown are those of an entry.
+                said |= {f"row of latest_metrics {what.removeprefix('metric ')}"} if differing else set()
+            elif what in said or what == but or _ENTRY.fullmatch(what) or before.get(what) == after.get(what):
                 continue
             elif what not in after:
                 yield f"{place} was deleted"
@@ -84,14 +105,15 @@ class _Comparison:
         then, today = _entries(before, what), _entries(after, what)
         more, less = (today - then).total(), (then - today).total()
         altered = min(more, less)
-        shown = self._shown(key, what) if before.get(what) != after.get(what) else ""
+        differs = before.get(what) != after.get(what)
+        shown = self._shown(key, what) if differs else ""
         if not today:
             yield f"{place} was deleted"
         elif what in before and what not in after:
             yield f"{place} is hidden: its entries exist, but MLflow shows no value"
         elif not then:
             yield f"{place} was added{shown}"
-        elif more or less or shown:
+        elif more or less or differs:
             found = [
                 f"has {_counted(more - altered, 'additional ')}" if more > altered else "",
                 f"lacks {_counted(less - altered)}" if less > altered else "",
@@ -100,7 +122,7 @@ class _Comparison:
             ]
             yield f"{place} {' and '.join(filter(None, found))}{shown}"
 
-    def _title(self, owner: str) -> str:
+    def title(self, owner: str) -> str:
         """The name of a run, a model, a version of a model or an experiment in a sentence."""
         if owner in self.titles:
             return self.titles[owner]
@@ -109,6 +131,8 @@ class _Comparison:
             return f"run {self.now.names.get(owner, '')} ({name})"
         if kind == "version":
             return "version {1} of the registered model {0}".format(*name.rsplit(" ", 1))
+        if _is_shared(owner):
+            return f"the {owner}"
         return "the experiment" if kind == "experiment" else owner
 
     def _is_deleted(self, owner: str) -> bool:
@@ -121,6 +145,11 @@ class _Comparison:
         if value is None or internal or len(value) > _LONGEST or "\n" in value or not _SHOWN.fullmatch(what):
             return ""
         return f"; it is now {_time(value) if what.endswith(' time') else value or '(empty)'}"
+
+
+def _is_shared(owner: str) -> bool:
+    """Whether an owner is a registered model, which all releases of a dataset share."""
+    return owner.startswith("registered model ")
 
 
 def _by_owner(items: Digests) -> dict[str, dict[str, str]]:

@@ -1,23 +1,25 @@
-"""Queries MLflow's database, in a few statements, for nested runs and histories, which its interface returns singly.
+"""Queries MLflow's database, in a few statements, for what its interface returns singly or not at all.
 
+These are nested runs, histories of metrics, and the columns that only the database has (stores.servers.mlflow_rows).
 Our own MLflow server provides the result at `RUN_INDEX` to anyone who may read its runs (infra.stack.mlflow_server).
 Other servers have no such page and are queried run by run (run_tree).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import nan
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, column, create_engine, select, table
 from sqlalchemy.pool import NullPool
 
+from stores.servers.mlflow_rows import Row, portions, rows_of
+
 RUN_INDEX = "/api/2.0/mlflow/deniable/run-index"
 """The path of the query on our server, with the parameter `run_id`."""
 
 PARENT, RELEASE = "mlflow.parentRunId", "release"
 
-_AT_ONCE = 500
 _TAGS = table("tags", column("run_uuid"), column("key"), column("value"))
 _METRICS = table("metrics", *map(column, ("run_uuid", "key", "timestamp", "step", "value", "is_nan")))
 
@@ -31,14 +33,18 @@ class RunIndex:
     Attributes:
         runs: ids of the run, of all runs below it, and of runs tagged with the same release.
         entries: timestamp, step and value of every entry of each metric of each run.
+        rows: digest of each value that only the database has, by its owner, its row and its column.
+        columns: the columns in `rows`, by their table.
     """
 
     runs: Sequence[str]
     entries: Mapping[str, Mapping[str, Sequence[Entry]]]
+    rows: Mapping[str, Mapping[str, Row]] = field(default_factory=dict)
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The index as a JSON document."""
-        return {"runs": list(self.runs), "entries": self.entries}
+        return {"runs": list(self.runs), "entries": self.entries, "rows": self.rows, "columns": self.columns}
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> "RunIndex":
@@ -54,7 +60,12 @@ class RunIndex:
             }
             for run, metrics in said["entries"].items()
         }
-        return cls(tuple(map(str, said["runs"])), entries)
+        rows = {
+            owner: {row: {column: str(digest) for column, digest in each.items()} for row, each in found.items()}
+            for owner, found in said["rows"].items()
+        }
+        columns = {table: tuple(map(str, each)) for table, each in said["columns"].items()}
+        return cls(tuple(map(str, said["runs"])), entries, rows, columns)
 
 
 def index_of(uri: str, run_id: str) -> RunIndex:
@@ -76,13 +87,13 @@ def index_of(uri: str, run_id: str) -> RunIndex:
             for run, name, timestamp, step, value, is_nan in connection.execute(asked):
                 entry = (timestamp, step, repr(nan if is_nan else float(value)))
                 entries.setdefault(run, {}).setdefault(name, []).append(entry)
-    return RunIndex(runs, {run: {name: sorted(each) for name, each in found.items()} for run, found in entries.items()})
-
-
-def portions(values: Sequence[str], most: int = _AT_ONCE) -> Iterator[Sequence[str]]:
-    """Split values into portions, because a query accepts only a limited number."""
-    for first in range(0, len(values), most):
-        yield values[first : first + most]
+        only_here = rows_of(connection, runs)
+    return RunIndex(
+        runs=runs,
+        entries={run: {name: sorted(each) for name, each in found.items()} for run, found in entries.items()},
+        rows=only_here.rows,
+        columns=only_here.columns,
+    )
 
 
 def _below(connection: Connection, run_id: str) -> list[str]:

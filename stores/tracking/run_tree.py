@@ -5,7 +5,8 @@ A place is an owner and an item: `run 3378…/parameter learner.noise`, `model m
 
 The list leaves out what changes without any interference, or after the record is signed: the record itself and the tags
 that name it, the outcome of a run in progress, the aliases of models, the text and the views of the experiment, and
-what MLflow records next to a model that it loads.
+what MLflow records next to a model that it loads. What is left out of the database's tables has its reasons in
+`NOT_COMPARED` (stores.servers.mlflow_rows).
 """
 
 import re
@@ -13,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -27,10 +29,11 @@ from mlflow.utils import credentials, rest_utils
 from deniable.foundation.errors import DeniableError
 from deniable.ledger.entries import digest_of
 from schemas.provenance import RECORD, RunTree
+from stores.servers.mlflow_rows import portions
 from stores.tracking.client import RecordFailed, UserRefused, recording, tracking_uri
 from stores.tracking.history_moving import has_run, history_in
 from stores.tracking.run_artifacts import artifact_digests, read_artifact
-from stores.tracking.run_index import PARENT, RELEASE, RUN_INDEX, Entry, RunIndex, index_of, portions
+from stores.tracking.run_index import PARENT, RELEASE, RUN_INDEX, Entry, RunIndex, index_of
 
 T = TypeVar("T")
 
@@ -40,9 +43,13 @@ RECORD_DIGEST = "record.digest"
 RECORD_PUBLIC_DIGEST = "record.public"
 """Tag of the release's run: SHA-256 of the public record's file."""
 UNDER_WAY = "under way"
+_FOREIGN = "foreign"
+_REGISTERED = "registered model "
 _RECORD_TAGS = {RECORD_DIGEST, RECORD_PUBLIC_DIGEST}
 # What is added to a run while it is in progress.
-_COMES = re.compile(r"status|end time|(metric|entry|input|output) .*", re.DOTALL)
+_COMES = re.compile(
+    r"status|end time|(metric|entry|input|output|row of (latest_metrics|inputs|datasets|input_tags)) .*", re.DOTALL
+)
 _RUNNING = RunStatus.to_string(RunStatus.RUNNING)
 _LEFT_BY_LOADING = "registered_model_meta"
 _SAID_BY_LOADING = re.compile(r"model_name: [^\n]*\nmodel_version: [^\n]*\n")
@@ -80,6 +87,8 @@ class Listing:
         shown: the current value of each item that is a text or a number; some values are internal.
         names: name of each run, by its owner.
         ends: the outcome of each run, by its owner.
+        columns: the columns of MLflow's tables that the items contain beside what its interface returns; none if a
+            server does not show its database.
     """
 
     items: Mapping[str, str]
@@ -87,6 +96,7 @@ class Listing:
     shown: Mapping[str, str]
     names: Mapping[str, str]
     ends: Mapping[str, str]
+    columns: Mapping[str, Sequence[str]]
 
 
 def snapshot(state: Path, run_id: str) -> RunTree:
@@ -100,11 +110,19 @@ def snapshot(state: Path, run_id: str) -> RunTree:
         RunsUnreadable: MLflow does not answer, or has no such run.
     """
     with reading_runs(state, patiently=True) as client:
-        items = dict(_listed(client, state, run_id).items)
-    return RunTree(digest=digest_of(items), items=items)
+        now = _listed(client, state, run_id)
+    items = dict(now.items)
+    columns = {table: tuple(listed) for table, listed in now.columns.items()}
+    return RunTree(digest=digest_of(items), items=items, columns=columns)
 
 
-def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) -> Listing:
+def listing(
+    state: Path,
+    run_id: str,
+    under_way: Collection[str] | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    named: Collection[str] | None = None,
+) -> Listing:
     """List everything that MLflow has for a release: its run and those below, also deleted ones, with models and files.
 
     Args:
@@ -112,12 +130,15 @@ def listing(state: Path, run_id: str, under_way: Collection[str] | None = None) 
         run_id: the release's run. Its outcome is left out, because it ends after its record is signed.
         under_way: ids of the runs below it that were in progress when the record was signed; by default, those in
             progress now. The list contains the fact that they exist; their content came later.
+        columns: the columns of MLflow's tables to list beside what its interface returns; by default all.
+        named: the owners that the record names; of others, only the fact that they exist is listed, and their files
+            are not fetched. By default all are listed.
 
     Raises:
         RunsUnreadable: MLflow does not answer, or has no such run.
     """
     with reading_runs(state) as client:
-        return _listed(client, state, run_id, under_way)
+        return _listed(client, state, run_id, under_way, columns, named)
 
 
 @dataclass(frozen=True)
@@ -147,10 +168,17 @@ def record_in_mlflow(state: Path, run_id: str) -> RecordCopy:
         return RecordCopy(content, {tag: value for tag, value in run.data.tags.items() if tag in _RECORD_TAGS})
 
 
-def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collection[str] | None = None) -> Listing:
+def _listed(
+    client: MlflowClient,
+    state: Path,
+    run_id: str,
+    under_way: Collection[str] | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    named: Collection[str] | None = None,
+) -> Listing:
     index = _index(client.tracking_uri, run_id)
     runs = _runs(client, run_id, index)
-    if not runs and client.tracking_uri != history_in(state).database and has_run(state, run_id):
+    if not runs and tracking_uri(state) != history_in(state).database and has_run(state, run_id):
         before = history_in(state)
         raise RunsUnreachable(
             f"MLflow must have the run {run_id} of the release, but that is in {before.place}, used before the server; "
@@ -160,14 +188,19 @@ def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collectio
         raise RunsUnreadable(f"MLflow must have the run {run_id} of the release, and has not: it was deleted for good.")
     if under_way is None:
         under_way = {run.info.run_id for run in runs[1:] if run.info.status == _RUNNING}
+    present = index.columns if index is not None else {}
+    columns = present if columns is None else _in_both(columns, present)
     items: dict[str, str] = {}
     later: dict[str, str] = {}
     shown: dict[str, str] = {}
-    for owner, values, files in _everything(client, state, runs, index):
+    for owner, values, files in _everything(client, state, runs, index, named):
+        if named is not None and owner not in named:
+            items[f"{owner}/{_FOREIGN}"] = digest_of(_FOREIGN)
+            continue
         is_open = owner.removeprefix("run ") in under_way
         if is_open:
             items[f"{owner}/{UNDER_WAY}"] = digest_of(UNDER_WAY)
-        for what, value in values:
+        for what, value in chain(values, _row_items(index, owner, columns)):
             # A missing value is None in a database and an empty text from a server.
             held, place = "" if value is None else value, f"{owner}/{what}"
             (later if is_open and _COMES.fullmatch(what) else items)[place] = digest_of(held)
@@ -180,12 +213,27 @@ def _listed(client: MlflowClient, state: Path, run_id: str, under_way: Collectio
         shown=shown,
         names={_owner(run): run.info.run_name or "" for run in runs},
         ends={_owner(run): run.info.status for run in runs},
+        columns=columns,
     )
+
+
+def _in_both(signed: Mapping[str, Sequence[str]], present: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """The signed columns of the tables that still have all of them; a later version of MLflow may have others."""
+    return {table: listed for table, listed in signed.items() if set(listed) <= set(present.get(table, ()))}
+
+
+def _row_items(index: RunIndex | None, owner: str, columns: Mapping[str, Sequence[str]]) -> Items:
+    """The rows of an owner in MLflow's database, with those of their columns that are to be listed."""
+    for row, digests in (index.rows.get(owner, {}) if index is not None else {}).items():
+        if listed := columns.get(row.split(" ")[2]):
+            yield row, [[column, digests[column]] for column in listed]
 
 
 @contextmanager
 def reading_runs(state: Path, *, patiently: bool = False) -> Iterator[MlflowClient]:
     """Yield the client that reads runs; its database must exist, because MLflow would create a new one.
+
+    An audit works on a read-only disk: neither the database nor its folder is written to.
 
     Args:
         state: the state folder.
@@ -194,7 +242,7 @@ def reading_runs(state: Path, *, patiently: bool = False) -> Iterator[MlflowClie
     uri = tracking_uri(state)
     if Path(uri.removeprefix(_SQLITE)).is_file() or not uri.startswith(_SQLITE):
         try:
-            with recording(state, patiently=patiently) as client:
+            with recording(state, patiently=patiently, only_reading=not patiently) as client:
                 yield client
         except UserRefused as error:
             raise RunsUnreachable(str(error)) from None
@@ -262,10 +310,13 @@ def _index(uri: str, run_id: str) -> RunIndex | None:
 
 
 def _everything(
-    client: MlflowClient, state: Path, runs: Sequence[Run], index: RunIndex | None
+    client: MlflowClient, state: Path, runs: Sequence[Run], index: RunIndex | None, named: Collection[str] | None
 ) -> Iterator[tuple[str, Items, Mapping[str, str]]]:
-    """All owners with their items and the digests of their files by path; the release's run comes first."""
-    owners: list[tuple[str, Items, str, Left]] = [
+    """All owners with their items and the digests of their files by path; the release's run comes first.
+
+    Owners that are not among the named ones come without files, which may be anywhere.
+    """
+    owners: list[tuple[str, Items, str | None, Left]] = [
         (
             _owner(run),
             _run_items(client, run, index, is_root=number == 0),
@@ -279,19 +330,26 @@ def _everything(
         (f"model {model.model_id}", _model_items(model), model.artifact_location, _is_left_by_loading)
         for model in models
     ]
+    versions = _versions(client, runs, models)
     owners += [
         (
             f"version {version.name} {version.version}",
             _version_items(version),
             # Usually the folder of its model, but a version is loaded from the location that it names.
-            client.get_model_version_download_uri(version.name, version.version),
+            client.get_model_version_download_uri(version.name, version.version)
+            if named is None or f"version {version.name} {version.version}" in named
+            else None,
             _is_left_by_loading,
         )
-        for version in _versions(client, runs, models)
+        for version in versions
     ]
-    files = _files(client, state, {(uri, but) for _, _, uri, but in owners})
+    places = {(uri, but) for owner, _, uri, but in owners if uri is not None and (named is None or owner in named)}
+    files = _files(client, state, places)
     for owner, items, uri, but in owners:
-        yield owner, items, files[uri, but]
+        yield owner, items, files[uri, but] if uri is not None and (uri, but) in places else {}
+    registered = [owner.removeprefix(_REGISTERED) for owner in named or () if owner.startswith(_REGISTERED)]
+    for name in dict.fromkeys([*registered, *(version.name for version in versions)]):
+        yield f"{_REGISTERED}{name}", _registered_items(client, name), {}
     for experiment in [run.info.experiment_id for run in runs[:1]]:
         yield f"experiment {experiment}", _experiment_items(client, experiment), {}
 
@@ -381,7 +439,10 @@ def _model_items(model: LoggedModel) -> Items:
 def _version_items(version: ModelVersion) -> Items:
     """The items of a registered version of a model; aliases are left out because they move."""
     yield "source", version.source
+    yield "status", version.status
+    yield "status message", version.status_message
     yield "run", version.run_id
+    yield "run link", version.run_link
     yield "model", version.model_id
     yield "user", version.user_id
     yield "creation time", version.creation_timestamp
@@ -391,10 +452,22 @@ def _version_items(version: ModelVersion) -> Items:
         yield f"tag {name}", value
 
 
+def _registered_items(client: MlflowClient, name: str) -> Items:
+    """The items of a registered model, which all releases of a dataset share; its first version makes them."""
+    registered = _found(client.get_registered_model, name)
+    if registered is not None:
+        yield "creation time", registered.creation_timestamp
+        yield "description", registered.description
+        for tag, value in registered.tags.items():
+            yield f"tag {tag}", value
+
+
 def _experiment_items(client: MlflowClient, experiment_id: str) -> Items:
-    """Whether the experiment exists; its name and text do not belong to one release."""
+    """Whether the experiment exists, and its name; its text does not belong to one release."""
     experiment = _found(client.get_experiment, experiment_id)
     yield "lifecycle stage", experiment.lifecycle_stage if experiment else None
+    yield "name", experiment.name if experiment else None
+    yield "creation time", experiment.creation_time if experiment else None
 
 
 def _is_nothing(_name: str, _path: Path) -> bool:

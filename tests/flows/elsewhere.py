@@ -33,10 +33,10 @@ TAMPERED = {
     "a file": "artifact public/privacy.json of the release was changed",
     "a file that was added": "artifact public/more.txt of the release was added",
     "the registry": "tag epsilon.total of version {version} of the registered model people was changed; it is now 0.01",
-    "a version that was added": "of the registered model another was added",
     "what the model says of that": "tag mlflow.modelVersions of model",
 }
 """What somebody who may write to MLflow changed, and how the audit names it."""
+FOREIGN = "nothing in MLflow that the record does not name claims to be of the release"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import json
+import re
 import shutil
 import sqlite3
 import time
@@ -32,10 +33,14 @@ from stores.keys.signed_record import read_signed, signed_text
 from stores.keys.signing_keys import new_key, revoke_key, signing_key
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
+from stores.record.audit_target import NOT_AUDITED
+from stores.servers.mlflow_rows import INTERFACE, NOT_COMPARED
 from stores.tracking.registry import CURRENT
 from stores.vault.workspace import Workspace
+from tests.audit_attacks import Target, score
 from tests.extent import is_night, spread
-from tests.flows.command import environment
+from tests.flows.command import environment, run
+from tests.flows.mounts import read_only
 from tests.mlflow_copies import change_mlflow, mlflow_uri, recopied_state
 from tests.quick_databases import mlflow_made_once
 from tests.small_release import QUICK, write_small_release
@@ -44,6 +49,8 @@ from tests.whole_release import drawn_release
 
 RUNS = "MLflow's runs are as they were when the record was signed"
 SINCE = "only the record was added to MLflow's runs since"
+FOREIGN = "nothing in MLflow that the record does not name claims to be of the release"
+CLAIMS = "claims to be of the release, and is foreign to it"
 COPIES = "MLflow's copy of the internal record is identical, and its tags name both records"
 SHELVED = "the internal record on the shelf is signed by a trusted key"
 SUBJECTS = "the internal record is about the public one and its files"
@@ -183,6 +190,46 @@ def test_an_audit_changes_nothing_of_what_it_audits(kept: Kept, *, forged: bool)
     assert everything_in(kept.state) == before
 
 
+def test_an_audit_is_made_on_a_read_only_disk(kept: Kept, tmp_path: Path) -> None:
+    before = everything_in(kept.state)
+    with read_only(kept.state) as disk:
+        done = run("audit", kept.name, "--state", kept.state, home=tmp_path / "home", mounts=disk.pid)
+        refused = run("refresh", "people", "--state", kept.state, home=tmp_path / "home", mounts=disk.pid)
+    assert done.returncode == HOLDS, done.stdout + done.stderr
+    assert "is as it was when its record was signed: all " in done.stdout
+    assert refused.returncode != 0
+    assert "must be writable" in refused.stderr
+    assert everything_in(kept.state) == before
+
+
+def test_whatever_is_changed_is_named_or_stands_on_a_list_with_its_reason(kept: Kept) -> None:
+    target = Target(kept.state, kept.name, kept.run)
+    attacks = target.attacks()
+    assert len(attacks) > 300
+    _, missed = score(target, spread(attacks, least=12, most=12))
+    assert missed == []
+
+
+def test_figures_that_are_set_to_nothing_are_named_although_they_are_not_quoted(kept: Kept) -> None:
+    change_mlflow(kept.state, "UPDATE latest_metrics SET value = 0 WHERE key LIKE 'internal/%' AND value != 0")
+    found = audited(kept)
+    assert found.keys() == {RUNS}
+    assert "metric internal/tvd_2way of the release shows a different value" in found[RUNS]
+
+
+def test_no_list_of_what_is_not_compared_has_more_than_it_needs(kept: Kept) -> None:
+    target = Target(kept.state, kept.name, kept.run)
+    tables = {name.partition(".")[0] for name in target.columns()}
+    assert {name.partition(".")[0] for name in NOT_COMPARED} <= {*tables, "*"}
+    assert {name for name in NOT_COMPARED if "." in name and "*" not in name} <= set(target.columns())
+    assert INTERFACE.keys() <= tables
+    assert {f"{table}.{column}" for table, columns in INTERFACE.items() for column in columns} <= set(target.columns())
+    assert target.unused().isdisjoint(INTERFACE), "a release has a row in every table that is named"
+    assert len(NOT_COMPARED) + len(NOT_AUDITED) <= 16
+    page = (Path(__file__).resolve().parents[2] / "docs" / "design" / "audit-scope.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `(.+)` \| (.+) \|$", page, re.MULTILINE)) == {**NOT_COMPARED, **NOT_AUDITED}
+
+
 def _log_input(kept: Kept) -> None:
     dataset = Dataset("people", "0" * 36, "local", "{}")
     kept.client.log_inputs(kept.run, [DatasetInput(dataset, [])])
@@ -190,14 +237,6 @@ def _log_input(kept: Kept) -> None:
 
 def _delete_step(kept: Kept) -> None:
     kept.client.delete_run(kept.steps["clean"])
-
-
-def _add_run(kept: Kept) -> None:
-    kept.client.create_run("1", run_name="another", tags={"mlflow.parentRunId": kept.run})
-
-
-def _add_version(kept: Kept) -> None:
-    kept.client.create_model_version("people", "/elsewhere", run_id=kept.steps["learn_parameters"])
 
 
 def _write(path: str, step: str | None = None) -> Callable[[Kept], object]:
@@ -296,7 +335,6 @@ THROUGH_MLFLOW: dict[str, tuple[Callable[[Kept], object], str]] = {
         lambda kept: kept.client.set_model_version_tag("people", "1", "epsilon.total", "0.1"),
         "tag epsilon.total of version 1 of the registered model people was changed; it is now 0.1",
     ),
-    "another version": (_add_version, "version 3 of the registered model people was added"),
 }
 
 
@@ -431,9 +469,15 @@ def test_what_is_changed_in_the_database_itself_is_named(changes: list[str], kep
     require_named(kept, expected)
 
 
-def test_a_run_that_was_added_below_the_release_is_named(kept: Kept) -> None:
+def test_a_run_and_a_version_that_were_added_to_the_release_are_named_as_foreign(kept: Kept) -> None:
     added = kept.client.create_run("1", run_name="another", tags={"mlflow.parentRunId": kept.run})
-    assert audited(kept) == {RUNS: (f"run another ({added.info.run_id}) was added",)}
+    kept.client.create_model_version("people", "/elsewhere", run_id=kept.steps["learn_parameters"])
+    assert audited(kept) == {
+        FOREIGN: (
+            f"run another ({added.info.run_id}) {CLAIMS}",
+            f"version 3 of the registered model people {CLAIMS}",
+        )
+    }
 
 
 def test_a_deleted_run_that_was_restored_is_as_it_was(kept: Kept) -> None:
@@ -700,15 +744,15 @@ def test_a_folder_of_artifacts_that_is_reached_by_a_link_is_named(kept: Kept, tm
 
 
 def test_a_run_that_says_it_is_of_the_release_is_named(kept: Kept) -> None:
-    elsewhere = kept.client.create_experiment("elsewhere", artifact_location=str(kept.state / "mlflow" / "x"))
+    elsewhere = kept.client.create_experiment("elsewhere", artifact_location="s3://no-such-store/x")
     added = kept.client.create_run(elsewhere, run_name="the release, better", tags={"release": kept.name})
-    assert audited(kept) == {RUNS: (f"run the release, better ({added.info.run_id}) was added",)}
+    assert audited(kept) == {FOREIGN: (f"run the release, better ({added.info.run_id}) {CLAIMS}",)}
 
 
 def test_a_version_of_the_release_s_model_that_names_no_run_is_named(kept: Kept) -> None:
     kept.client.create_registered_model("better")
     kept.client.create_model_version("better", f"models:/{kept.model}")
-    assert "version 1 of the registered model better was added" in audited(kept)[RUNS]
+    assert audited(kept) == {FOREIGN: (f"version 1 of the registered model better {CLAIMS}",)}
 
 
 def change_ledger(kept: Kept, *statements: str) -> None:

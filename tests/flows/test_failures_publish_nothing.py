@@ -1,11 +1,8 @@
 """Whatever goes wrong, there is one clear sentence, nothing is published, and only what is paid for is left."""
 
-import os
 import re
 import resource
-import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,10 +17,13 @@ from flows.release import release
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.exact_counts import RefusedByCounts
 from tests.flows.command import left_of_a_release, run, servers_of, start
+from tests.flows.mounts import mounted
 from tests.small_release import QUICK, SCHEMA, made_up_people, write_small_release
 from tests.warm.servers import bring_databases
 
 if TYPE_CHECKING:
+    import subprocess
+
     from tests.warm import Started
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -146,21 +146,6 @@ def test_a_release_that_the_disk_had_no_room_for_goes_on_when_it_has(tmp_path: P
     table = "synthetic.parquet"
     same = undisturbed.workspace.release_folder / table
     assert (made.workspace.release_folder / table).read_bytes() == same.read_bytes()
-
-
-@contextmanager
-def mounted(options: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A process that has mounted a small disk on a folder, which only those see who enter; it lists its files."""
-    if shutil.which("unshare") is None:
-        pytest.skip("needs unshare, to mount a small disk for one process")
-    user = [] if os.geteuid() == 0 else ["--map-root-user"]
-    script = f"mount -t tmpfs -o {options} none {folder} && echo mounted && read -r done; find {folder} -type f"
-    wrapper = ["unshare", *user, "--mount", "sh", "-c", script]
-    with subprocess.Popen(wrapper, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        if process.stdout.readline() != "mounted\n":
-            pytest.skip("needs the right to mount a small disk for one process")
-        yield process
 
 
 def is_one_clear_sentence(complaint: str) -> bool:

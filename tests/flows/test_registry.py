@@ -138,7 +138,7 @@ def test_a_release_that_fails_leaves_no_version_of_its_model(state: Path, tmp_pa
 
 
 def _take_model(client: MlflowClient) -> None:
-    client.create_registered_model("taken", tags={"mlflow.prompt.is_prompt": "true"})
+    client.register_prompt("taken", "the name of a model")
 
 
 def _delete_experiment(client: MlflowClient) -> None:
@@ -157,7 +157,7 @@ def test_a_name_that_is_taken_in_mlflow_ends_a_release_before_it_is_charged(
     take(MlflowClient(mlflow_uri(state)))
     with pytest.raises(Refused, match=r"taken in MLflow must be one to which this account may"):
         release(write_small_release(tmp_path / "spec", **changes("taken", **SEEDLESS)), state)
-    assert Ledger.open(ledger_place(state)).charges("taken") == ()
+    assert Ledger.open(ledger_place(state)).charges("taken") == []
 
 
 def test_a_release_that_is_not_published_has_no_version_and_the_first_two_that_are_get_theirs_at_once(
