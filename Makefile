@@ -19,7 +19,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference audit-epsilon attack-contract attack-floats mutants screenshots docs lint lock
+.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -137,6 +137,9 @@ attack-contract: $(DEV) ## put small faults into every mechanism; the audit of m
 
 attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats
+
+attack-budget: $(DEV) ## try to get back what a release was charged, by old ledgers and other names; every attack must be refused
+	@$(BIN)/python -m benchmarks.attack_budget $(ATTACKS)
 
 mutants: $(DEV) ## put deliberate faults, named and generated, into the privacy core and inference, each of which a test must find; RECORD=1 writes the page; an interrupted run goes on
 	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)

@@ -9,7 +9,8 @@ from typing import Any
 from deniable.ledger.entries import ALL_ROWS, Charge
 from stores.ledger import state_ledger as opening
 from stores.ledger.anchor import Anchor
-from stores.ledger.ledger import LEDGER_VARIABLE
+from stores.ledger.database import LedgerDatabase, insert_lines
+from stores.ledger.ledger import LEDGER_VARIABLE, write_lines
 from tests.charging import charge
 
 
@@ -20,6 +21,17 @@ def asks(epsilon: int, **changes: Any) -> Charge:
 def with_ledger(place: str, work: Callable[..., None], *given: object) -> None:
     os.environ[LEDGER_VARIABLE] = place
     work(*given)
+
+
+def restore_old_ledger(state: Path, lines: list[str]) -> None:
+    """Put an old ledger back together with the state folder's copy of it, as from a backup of both."""
+    place = state / "ledger" / "ledger.db"
+    place.unlink()
+    database = LedgerDatabase.at(place)
+    database.bring_up_to_date()
+    with database.writing() as writing:
+        insert_lines(writing, lines)
+    write_lines(lines, state / "ledger-anchor.jsonl")
 
 
 def charge_and_be_killed(state: Path, moment: str) -> None:

@@ -444,6 +444,7 @@ class Recovery:
         found: number of entries in the ledger; `found_head` is the digest of the last of them.
         restored: number of entries restored from copies.
         accepted: whether the person accepted that entries are lost, or that this is another ledger.
+        given_up: releases whose charges nothing shows any more: commitments to their keys, or their names.
     """
 
     kind: ClassVar[str] = "recovered"
@@ -456,6 +457,7 @@ class Recovery:
     found_head: str
     restored: int
     accepted: bool
+    given_up: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a recovery without a person or reason, or with invalid numbers."""
@@ -464,6 +466,8 @@ class Recovery:
         for name in ("known", "found", "restored"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
                 raise InvalidInput(f"{name} must be a number of entries, got {getattr(self, name)!r}.")
+        for commitment in self.given_up:
+            _require_text("given_up", commitment)
 
     def to_content(self) -> Content:
         """The fact as plain values."""
@@ -476,12 +480,13 @@ class Recovery:
             "found_head": self.found_head,
             "restored": self.restored,
             "accepted": self.accepted,
+            **({"given_up": list(self.given_up)} if self.given_up else {}),
         }
 
     @classmethod
     def from_content(cls, content: Content) -> "Recovery":
         """Read the fact from plain values."""
-        return cls(**content)
+        return cls(**{**content, "given_up": tuple(content.get("given_up", ()))})
 
 
 Fact = Opening | Policy | Charge | Output | Publication | Recovery

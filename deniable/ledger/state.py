@@ -63,7 +63,18 @@ class _Span:
 
 
 class LedgerState:
-    """The state that follows from a ledger's entries, updated entry by entry."""
+    """The state that follows from a ledger's entries, updated entry by entry.
+
+    Attributes:
+        head: the last entry; None before the first.
+        name: the ledger's name.
+        policies: the policy in force for each dataset.
+        published: the public releases, by id.
+        recoveries: the entries of recoveries.
+        commitments: commitments to the keys under which anything was charged.
+        given_up: releases whose charges a person has given up in a recovery: commitments to their keys, or names.
+        releases: the releases that were charged or published.
+    """
 
     def __init__(self) -> None:
         self.head: Entry | None = None
@@ -71,6 +82,10 @@ class LedgerState:
         self.policies: dict[str, Policy] = {}
         self.published: dict[str, Publication] = {}
         self.recoveries: list[Entry] = []
+        self.commitments: set[str] = set()
+        self.given_up: set[str] = set()
+        self.releases: set[str] = set()
+        self._digests: list[str] = []
         self._charges: dict[str, Charged] = {}
         self._tallies: dict[tuple[str, SeedCost, _Span], Tally] = {}
 
@@ -89,6 +104,15 @@ class LedgerState:
         if fault is not None:
             raise LedgerBroken(f"entry {entry.number}: {fault}")
         self.head = entry
+        self._digests.append(entry.digest)
+
+    def digest_at(self, number: int) -> str | None:
+        """Digest of the entry of a number; None if there is none."""
+        return self._digests[number] if 0 <= number < len(self._digests) else None
+
+    def is_charged(self, identity: str) -> bool:
+        """Whether a draw was charged."""
+        return identity in self._charges
 
     def charges(self, dataset: str | None = None) -> list[Charged]:
         """The charges to a dataset, or to all, in the order in which they were reserved."""
@@ -228,6 +252,7 @@ class LedgerState:
             self._publish(fact)
         else:
             self.recoveries.append(entry)
+            self.given_up.update(fact.given_up)
 
     def _reserve(self, entry: Entry, charge: Charge) -> None:
         if charge.identity in self._charges:
@@ -240,6 +265,8 @@ class LedgerState:
             if dataset == charge.dataset and span.covers(entry):
                 tally.add(charge)
         self._charges[charge.identity] = Charged(entry, charge)
+        self.commitments.add(charge.commitment)
+        self.releases.add(charge.release)
 
     def _commit(self, output: Output) -> None:
         charged = self._charges.get(output.identity)
@@ -253,3 +280,4 @@ class LedgerState:
         if publication.release in self.published:
             raise LedgerBroken(f"release {publication.release} was published before")
         self.published[publication.release] = publication
+        self.releases.add(publication.release)

@@ -22,7 +22,7 @@ from deniable.ledger.state import Charged
 from deniable.ledger.verification import records_of, verify
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
 from flows.cli.subcommands import Subcommands
-from stores.ledger.anchor import Anchor, difference
+from stores.ledger.gate import fault_of_ledger
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
 from stores.ledger.recovery import recover
 from stores.ledger.roles import OWNER_VARIABLE, prepare_named_ledger
@@ -114,10 +114,10 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
     if asked.ledger_command == "verify":
         lines = kept_lines(place)
         report = verify(records_of(lines), head=asked.head, count=asked.count)
-        lost = difference(known, lines) if (known := Anchor(state).lines()) else None
+        lost = fault_of_ledger(state, lambda: kept_lines(place))
         _say(report.lines)
         if lost is not None:
-            _say([f"THE LEDGER IS NOT THE ONE THAT {state} KNOWS, with {len(known)} entries: it is {lost}."])
+            _say([f"THE LEDGER IS NOT THE ONE THAT {state} KNOWS: it {lost}."])
         return DONE if report.holds and lost is None else DOES_NOT_HOLD
     if asked.ledger_command == "export":
         # An altered ledger is exported too: it is evidence.

@@ -16,7 +16,9 @@ from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger.verification import records_of, verify
 from infra.stack.settings import DATABASES, Stack
 from schemas.regular_files import read_regular
-from stores.ledger.anchor import ANCHOR, Anchor
+from stores.ledger.anchor import ANCHOR, LedgerReplaced
+from stores.ledger.evidence import NOTES
+from stores.ledger.gate import fault_of_ledger
 from stores.ledger.ledger import kept_lines, ledger_place
 from stores.own_files import require_own
 from stores.record.folder_verification import verified_beside, verified_release
@@ -34,6 +36,7 @@ _FOLDERS = (
     "shelf",
     "comparisons",
     "vault",
+    NOTES,
     "keys",
     "mlflow",
     "prefect",
@@ -175,7 +178,9 @@ def require_consistent(state: Path) -> int:
     report = verify(records_of(ledger))
     if ledger and not report.holds:
         raise Refused(f"the restored ledger must verify, and does not: {report.verdict}")
-    Anchor(state).require_in(lambda: ledger, "the place where it was restored")
+    fault = fault_of_ledger(state, lambda: ledger)
+    if fault is not None:
+        raise LedgerReplaced(f"the restored ledger must hold what the restored releases were charged, and {fault}.")
     releases = sorted((state / _PUBLISHED[0]).glob("*/"))
     beside = sorted(folder for name in _PUBLISHED[1:] for folder in (state / name).glob("*/"))
     for folder in (*releases, *beside):

@@ -21,7 +21,7 @@ from deniable.privacy.step_costs import StepCost
 from schemas.references import Reference
 from schemas.spec.accounts import Accounts, SpentSoFar
 from schemas.spec.release_spec import Budget, ReleaseSpec
-from stores.ledger.ledger import Ledger
+from stores.ledger.ledger import Ledger, Reserved
 from stores.ledger.state_ledger import state_ledger
 from stores.vault.workspace import Workspace
 
@@ -169,7 +169,17 @@ def reserve(
         inputs=" ".join(reference.digest for reference in (part, *others)),
         parameters=parameters,
     )
-    return open_ledger(workspace).reserve(charge).identity
+    return reserve_charge(workspace, charge).identity
+
+
+def reserve_charge(workspace: Workspace, charge: Charge) -> Reserved:
+    """Charge what a release, or a discovery, is about to draw; the ledger's gate is asked each time.
+
+    Raises:
+        LedgerReplaced: a witness proves a charge that the ledger lacks.
+        BudgetExceeded: a cap would be exceeded; nothing was charged and nothing may be drawn.
+    """
+    return open_ledger(workspace).reserve(charge)
 
 
 def commit(workspace: Workspace, identity: str, output: Reference) -> None:

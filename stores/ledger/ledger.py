@@ -40,7 +40,6 @@ from deniable.ledger.entries import (
     Recovery,
 )
 from deniable.ledger.state import Charged, LedgerBroken, LedgerState
-from stores.ledger.anchor import Anchor
 from stores.ledger.database import (
     ENTRIES,
     LedgerDatabase,
@@ -50,6 +49,7 @@ from stores.ledger.database import (
     entry_rows,
     written_time,
 )
+from stores.ledger.gate import Gate
 from stores.servers.patience import note_answer, pauses
 from stores.vault.scratch import is_scratch
 
@@ -156,38 +156,40 @@ class Ledger:
     Args:
         database: the database of its entries.
         clock: returns the time in the format of entries, for tests; by default, the database's machine does.
-        anchor: the copy in a state folder, which is updated; None for a ledger without one.
+        gate: the gate of a state folder, which decides whether anything may be charged; None for a ledger without one.
     """
 
     def __init__(
-        self, database: LedgerDatabase, clock: Callable[[], str] | None = None, anchor: Anchor | None = None
+        self, database: LedgerDatabase, clock: Callable[[], str] | None = None, gate: Gate | None = None
     ) -> None:
         self._database = database
         self._clock = clock
-        self._anchor = anchor
+        self._gate = gate
         self._ahead: tuple[int, list[str]] = (0, [])
         self._books = LedgerState()
         self._confirmed: Entry | None = None
         self._turn = threading.RLock()
 
     @classmethod
-    def open(cls, place: str | Path, clock: Callable[[], str] | None = None, anchor: Anchor | None = None) -> "Ledger":
+    def open(cls, place: str | Path, clock: Callable[[], str] | None = None, gate: Gate | None = None) -> "Ledger":
         """Open a ledger; it is created if it does not exist.
 
         Args:
             place: path of a SQLite file, or URL of a database.
             clock: returns the time, for tests.
-            anchor: the copy in a state folder.
+            gate: the gate of a state folder.
 
         Raises:
             InvalidInput: the place does not name a supported database.
             LedgerUnavailable: the database cannot be reached, refuses access, or has a later version.
-            LedgerBroken: the ledger was altered, or lacks entries of the state folder's copy.
+            LedgerBroken: the ledger was altered, or lacks entries that the state folder's witnesses prove.
         """
         database = LedgerDatabase.at(place)
         _patiently(database.place, database.bring_up_to_date)
-        ledger = cls(database, clock, anchor)
+        ledger = cls(database, clock, gate)
+        ledger._hear_witnesses()
         with ledger._reading() as (books, _):
+            ledger._require_proven(books)
             empty = books.head is None
         if empty:
             ledger._append(lambda books, _: Opening(ledger=database.name) if books.head is None else None)
@@ -223,7 +225,10 @@ class Ledger:
             before = books.policies.get(policy.dataset)
             return None if before == policy or (unless_set and before is not None) else policy
 
-        self._append(changed)
+        with self._turn:
+            entry = self._append(changed)
+            if self._gate is not None and entry is not None:
+                self._gate.keep(entry)
         return self.policy(policy.dataset)
 
     def reserve(self, charge: Charge) -> Reserved:
@@ -238,14 +243,18 @@ class Ledger:
         """
 
         def admitted(books: LedgerState, now: str) -> Charge | None:
+            self._require_proven(books)
             if books.known(charge) is not None:
                 return None
             books.require_room([charge], now)
             return charge
 
         with self._turn:
+            self._hear_witnesses()
             entry = self._append(admitted)
             charged = self._books.charged(charge.identity)
+            if self._gate is not None:
+                self._gate.keep(charged.entry)
         return Reserved(entry=charged.entry, charge=charged.charge, fresh=entry is not None, output=charged.output)
 
     def check(self, *charges: Charge) -> None:
@@ -259,8 +268,11 @@ class Ledger:
             NoPolicy: the dataset has no budget.
             BudgetExceeded: a cap of the dataset would be exceeded.
         """
-        with self._reading() as (books, now):
-            books.require_room(charges, now)
+        with self._turn:
+            self._hear_witnesses()
+            with self._reading() as (books, now):
+                self._require_proven(books)
+                books.require_room(charges, now)
 
     def commit(self, identity: str, output: str) -> None:
         """Note that the output of a draw is stored.
@@ -399,11 +411,22 @@ class Ledger:
             self._anchor_now()
             return entry
 
+    def _hear_witnesses(self) -> None:
+        """Hear the state folder's witnesses before the database is read, or locked, for which others would wait."""
+        if self._gate is not None:
+            self._gate.hear()
+
+    def _require_proven(self, books: LedgerState) -> None:
+        """Refuse to go on if the ledger lacks anything that the state folder's witnesses prove."""
+        if self._gate is not None:
+            self._gate.require_proven(books, self.place)
+
     def _anchor_now(self) -> None:
         """Add all entries read so far to the state folder's copy."""
         first, lines = self._ahead
-        if self._anchor is not None and lines and not self._anchor.extend(first, lines):
-            self._anchor.extend(0, kept_lines_of(self._database))
+        anchor = None if self._gate is None else self._gate.anchor
+        if anchor is not None and lines and not anchor.extend(first, lines):
+            anchor.extend(0, kept_lines_of(self._database))
         self._ahead = (first + len(lines), [])
 
     def _append_once(self, decide: Callable[[LedgerState, str], Fact | None]) -> Entry | None:
@@ -444,8 +467,8 @@ class Ledger:
         A database that was restored from a copy, or replaced by an outdated one, may have lost entries.
         """
         known = 0 if self._books.head is None else self._books.head.number
-        if self._anchor is not None and self._anchor.changed:
-            self._anchor.require_in(lambda: entry_rows(connection, 0), self.place)
+        if self._gate is not None:
+            self._gate.require_copy(lambda: entry_rows(connection, 0), self.place)
         lines = entry_rows(connection, known)
         seen = self._confirmed
         try:

@@ -13,12 +13,13 @@ from tempfile import TemporaryDirectory
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import cost_of
-from deniable.ledger.entries import Charge, Policy, Recovery
+from deniable.ledger.entries import Policy, Recovery
 from deniable.ledger.verification import records_of, verify
 from schemas.regular_files import opened_regular
 from stores.ledger.anchor import Anchor, difference
 from stores.ledger.database import LedgerDatabase, entry_rows, insert_lines
-from stores.ledger.evidence import Evidence, charged_keys, evidence_in
+from stores.ledger.evidence import Proof, Shown, Witnesses
+from stores.ledger.gate import books_of, missing_in
 from stores.ledger.ledger import Ledger, kept_lines, ledger_place
 from stores.vault.lease import leased, turn
 
@@ -57,9 +58,11 @@ def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept
             else {str(anchor.place): known} | {str(copy): _read(copy, state) for copy in copies}
         )
         whole = _rebuilt(there, sources, str(place))
-        evidence = evidence_in(state)
-        _require_covered(known, whole, evidence, accept=accept)
-        missing = evidence.missing_of_records(whole)
+        witnesses = Witnesses(state)
+        shown = witnesses.shown()
+        missing = [proof for proof, _ in missing_in(books_of(whole), witnesses.proofs())]
+        lost = _lost(missing, shown)
+        _require_covered(known, whole, lost, accept=accept)
         if difference(known, there) is None and not missing and anchor.exists and len(whole) == len(there):
             return [f"The ledger holds the {len(known)} entries that {state} knows of; there is nothing to recover."]
         _bring_back(place, there, whole)
@@ -74,13 +77,14 @@ def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept
                 found_head=_head(there),
                 restored=len(whole) - len(there),
                 accepted=accept,
+                given_up=tuple(sorted({proof.lost_as for proof in lost})),
             )
         )
-        again = _charge_again(ledger, evidence.charges if missing else (), evidence.policies, by)
+        again = _charge_again(ledger, shown if missing else Shown((), {}), by)
         anchor.replace(kept_lines(place))
     said = (
-        f"{len(whole) - len(there)} entries were restored from copies, and {again} charges from signed records; "
-        f"the ledger at {ledger.place} records who recovered it and why."
+        f"{len(whole) - len(there)} entries were restored from copies, and {again} charges from signed records and "
+        f"notes; the ledger at {ledger.place} records who recovered it and why."
     )
     return [said, *([f"Accepted: entries that {state} knows of, or proves, may be lost."] if accept else [])]
 
@@ -122,11 +126,15 @@ def _rebuilt(there: list[str], sources: Mapping[str, list[str]], place: str) -> 
     return whole
 
 
-def _require_covered(known: list[str], whole: list[str], evidence: Evidence, *, accept: bool) -> None:
+def _lost(missing: Sequence[Proof], shown: Shown) -> list[Proof]:
+    """The proofs of charges that nothing shows, so that they cannot be entered again."""
+    known = {charge.commitment for charge in shown.charges} | {charge.release for charge in shown.charges}
+    return [proof for proof in missing if proof.lost_as and proof.lost_as not in known]
+
+
+def _require_covered(known: list[str], whole: list[str], lost: Sequence[Proof], *, accept: bool) -> None:
     """Refuse to continue if a charge is known to be lost and the loss is not accepted."""
     fault = difference(known, whole) if known else None
-    keys = charged_keys(whole) | {charge.commitment for charge in evidence.charges}
-    lost = evidence.missing_of_vault(keys)
     if accept or (fault is None and not lost):
         return
     if fault is not None:
@@ -134,7 +142,7 @@ def _require_covered(known: list[str], whole: list[str], evidence: Evidence, *, 
             f"the ledger must be rebuilt with all {len(known)} entries that are known, got {fault}; {_ACCEPT}."
         )
     raise Refused(
-        f"the ledger must be rebuilt with all charges, and the charges of {lost[0]} are in no copy and in no "
+        f"the ledger must be rebuilt with all charges, and the charges of {lost[0].release} are in no copy and in no "
         f"record; give an export with --from FILE, or {_ACCEPT}."
     )
 
@@ -148,17 +156,18 @@ def _bring_back(place: str | Path, there: list[str], whole: list[str]) -> None:
         insert_lines(connection, whole[len(there) :])
 
 
-def _charge_again(ledger: Ledger, charges: Sequence[Charge], policies: Mapping[str, Policy], by: str) -> int:
-    """Make the charges that are in records but not in the ledger; return their number."""
+def _charge_again(ledger: Ledger, shown: Shown, by: str) -> int:
+    """Make the charges that witnesses show but that are not in the ledger; return their number."""
     made = {charged.charge.identity for charged in ledger.charges()}
-    fresh = [charge for charge in charges if charge.identity not in made]
+    fresh = [charge for charge in shown.charges if charge.identity not in made]
     for dataset in sorted({charge.dataset for charge in fresh}):
         own = [charge for charge in fresh if charge.dataset == dataset]
         if dataset not in ledger.datasets():
             # If the budget is unknown, there is room for the amount already spent.
             spent = cost_of(own, "total")
             limit = type(spent)(epsilon=max(spent.epsilon, Fraction(1, 10**60)), delta=min(spent.delta, Fraction(1)))
-            ledger.set_policy(policies.get(dataset, Policy(dataset=dataset, limit=limit, set_by=f"{by}, recovering")))
+            known = shown.policies.get(dataset)
+            ledger.set_policy(known or Policy(dataset=dataset, limit=limit, set_by=f"{by}, recovering"))
         for charge in own:
             ledger.restore(charge)
     return len(fresh)

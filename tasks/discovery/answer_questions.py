@@ -28,7 +28,7 @@ from deniable.privacy.loss import Guarantee
 from deniable.privacy.one_person import kept_in_chunks, person_keys
 from schemas.plain_text import fault_of_cell
 from schemas.references import Reference
-from stores.ledger.charging import open_ledger
+from stores.ledger.charging import open_ledger, reserve_charge
 from stores.releases.discoveries import charge_of, document_text, nobody
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
@@ -62,14 +62,13 @@ def answer_questions(workspace: Workspace, plan: DiscoveryPlan, snapshot: Refere
         BudgetExceeded: the dataset's budget has no room for it; nothing was drawn.
     """
     with recorded_step(workspace, "answer_questions", [snapshot]) as step:
-        ledger, spec = open_ledger(workspace), workspace.spec
         commitment = workspace.key().commitment()
-        charge = charge_of(spec, plan, workspace.release_id, inputs=snapshot.digest, commitment=commitment)
-        reserved = ledger.reserve(charge)
+        charge = charge_of(workspace.spec, plan, workspace.release_id, inputs=snapshot.digest, commitment=commitment)
+        reserved = reserve_charge(workspace, charge)
         cost = charge.claim.cost
         step.spent(Guarantee(float(cost.epsilon), float(cost.delta), charge.claim.accountant), plan.events)
         content = document_text(drawn(workspace, plan, snapshot))
-        ledger.commit(reserved.identity, sha256(content.encode()).hexdigest())
+        open_ledger(workspace).commit(reserved.identity, sha256(content.encode()).hexdigest())
         return Answered(content, reserved.entry, reserved.fresh)
 
 

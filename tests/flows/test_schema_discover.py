@@ -27,7 +27,8 @@ from schemas.references import Audience
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from schemas.table import domain_of
 from stores.keys.signing_keys import signing_key
-from stores.ledger.evidence import evidence_in
+from stores.ledger.evidence import NOTES, Witnesses
+from stores.ledger.gate import books_of, missing_in
 from stores.ledger.state_ledger import state_ledger
 from stores.releases import discoveries
 from stores.releases.resumable_releases import sweep_claims
@@ -414,4 +415,8 @@ def test_what_cannot_be_asked_is_refused_and_charges_nothing(
 def test_a_ledger_that_was_lost_is_missed_by_the_record_of_a_discovery(folder: Path) -> None:
     spec, state = load_spec(folder / "people.yaml"), folder / "state"
     found = discover(state, spec, PLAN)
-    assert evidence_in(state).missing_of_records([]) == [found.discovery]
+    missing = missing_in(books_of([]), Witnesses(state).proofs())
+    assert {proof.witness for proof, _ in missing if proof.release == found.discovery} == {
+        f"discoveries/{found.discovery}/{RECORD}",
+        f"{NOTES}/{found.discovery}.jsonl",
+    }

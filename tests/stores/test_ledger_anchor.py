@@ -17,7 +17,7 @@ from schemas.provenance import RECORD
 from stores.ledger import state_ledger as opening
 from stores.ledger.anchor import Anchor, LedgerReplaced
 from stores.ledger.database import LedgerDatabase, LedgerUnavailable, insert_lines
-from stores.ledger.evidence import Evidence, evidence_in
+from stores.ledger.evidence import Witnesses
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
 from stores.ledger.moving import move_ledger
 from stores.ledger.recovery import recover
@@ -246,7 +246,10 @@ def test_a_release_of_the_vault_that_the_ledger_does_not_know_proves_a_lost_ledg
     (vault / "steps").mkdir(parents=True)
     (vault / "release.json").write_text('{"commitment": "11"}')
     (vault / "steps" / "learn_parameters-00.json").touch()
-    with pytest.raises(LedgerReplaced, match="lacks entries of small-20261120T104151Z"):
+    with pytest.raises(
+        LedgerReplaced,
+        match=r"the charges of small-20261120T104151Z, as vault/small-20261120T104151Z/release\.json proves",
+    ):
         opened(tmp_path)
     assert kept_lines(ledger_place(tmp_path)) == []
     with pytest.raises(Refused, match="are in no copy and in no record"):
@@ -261,7 +264,8 @@ def test_a_record_of_a_discovery_without_an_entry_is_no_evidence(tmp_path: Path,
     place.parent.mkdir(parents=True)
     payload = statement({"discovery.json": "0" * 64}, {"entry": entry}, version=DISCOVERY)
     place.write_text(Envelope(payload=payload, keyid="0" * 64, signature=bytes(64)).to_text())
-    assert evidence_in(tmp_path) == Evidence({}, {}, [], {})
+    (proof,) = Witnesses(tmp_path).proofs()
+    assert (proof.release, proof.readable, proof.number) == ("people-1", False, None)
 
 
 def test_an_old_copy_does_not_become_the_ledger_of_the_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
