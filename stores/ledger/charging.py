@@ -173,7 +173,7 @@ def reserve(
 
 
 def reserve_charge(workspace: Workspace, charge: Charge) -> Reserved:
-    """Charge what a release, or a discovery, is about to draw; the ledger's gate is asked each time.
+    """Charge what a release, or a discovery, is about to draw; the ledger's gate decides each time.
 
     Raises:
         LedgerReplaced: a witness proves a charge that the ledger lacks.

@@ -1,6 +1,6 @@
 """The gate of a state folder's ledger, the one place that decides whether anything may be charged.
 
-All witnesses are asked each time: the ledger's own chain (`Ledger` checks it), the state folder's copy of it
+All witnesses are heard each time: the ledger's own chain (`Ledger` checks it), the state folder's copy of it
 (stores.ledger.anchor), and signed records, notes and vaults (stores.ledger.evidence). The strongest of them says no:
 one witness that proves a charge which the ledger lacks is enough, whatever the others say. A ledger that was restored
 together with its copy is therefore refused as long as anything shows what was charged since.

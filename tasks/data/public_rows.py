@@ -1,8 +1,10 @@
 """Reads the rows of a public table for a step that counts them, and refuses a table that is not the stated one.
 
 A public table is read with the schema of the confidential one. Rows that are out of scope, incomplete or invalid are
-left out. The release engineer asserts that a file is public. This module checks that it is not the source itself:
-neither the same file, nor the same records in another encoding or order. The check has no effect other than a refusal.
+left out. The release engineer asserts that a file is public. This module checks that it is not made from the source:
+neither the same file, nor the same people, be they fewer, in another encoding or order, or with an altered column. The
+check reads the source and has no effect other than a refusal, which reveals one bit about it, outside epsilon: that the
+file is too like the source. Its message has no figure.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,10 +14,10 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from deniable.evaluation.overlap import RecordCounts
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.tables import Tally
@@ -101,37 +103,43 @@ def counted_publicly(
         source: the source's records, so that they are read once for several tallies.
 
     Raises:
-        Refused: the file has no valid row, or its valid rows are those of the confidential source.
+        Refused: the file has no valid row, or one of the two was made from the other (deniable.evaluation.overlap).
     """
-    tally, records = empty(), Records()
+    tally, records = empty(), RecordCounts()
     for codes in _codes(spec, path, cache):
         tally.add(codes)
         records.add(codes)
     if not records.rows:
         raise Refused(f"the public file {path.name} must have valid rows, got none; see the dataset's schema.")
-    if records == (source or SourceRecords(spec, cache)).records:
+    confidential = (source or SourceRecords(spec, cache)).records
+    if confidential is not None and records.is_made_from(confidential):
         msg = (
-            f"the public file {path.name} must not be a copy of the source of the release, which is confidential, and "
-            "its valid rows are the same; name a file that anyone may read, or a learner that pays for its choices."
+            f"the public file {path.name} must be about other people than the source of the release, which is "
+            "confidential, and shares more records with it than distinct samples of one population would; name a file "
+            "of other people that anyone may read, or a learner that pays for its choices."
         )
         raise decided_exactly(COPY_OF_SOURCE, Refused(msg))
     return tally
 
 
-def require_public_table(spec: ReleaseSpec) -> None:
-    """Refuse a table for comparison that is missing, differs from the one that the spec states, or is the source.
+def require_public_table(spec: ReleaseSpec, cache: Path) -> None:
+    """Refuse a table for comparison that is missing, differs from the one that the spec states, or is of the source.
+
+    Both tables are read now, before anything is charged, and the source is not read for the comparison later.
 
     Args:
         spec: the release; a release without such a table passes.
+        cache: folder for downloads.
 
     Raises:
         InvalidInput: there is no such file, or it has another digest.
-        Refused: it is the confidential source.
+        Refused: it is the confidential source or was made from it, or has no valid row.
     """
     public = spec.evaluation.public
     if public is None:
         return
-    _stated_file(spec, public.file, public.sha256, "correct evaluation.public")
+    path = _stated_file(spec, public.file, public.sha256, "correct evaluation.public")
+    counted_publicly(spec, path, _Nothing, cache)
 
 
 def _stated_file(spec: ReleaseSpec, file: str, sha256: str, correct: str) -> Path:
@@ -155,57 +163,28 @@ def public_codes(spec: ReleaseSpec, public: PublicComparison, cache: Path) -> li
         cache: folder for downloads.
 
     Raises:
-        InvalidInput: the file is missing, or has another digest.
-        Refused: it is the confidential source or a copy of it, or has no valid row.
+        InvalidInput: the file is missing, or has another digest than the one that `require_public_table` compared.
     """
     path = _stated_file(spec, public.file, public.sha256, "correct evaluation.public")
-    return counted_publicly(spec, path, _Rows, cache).chunks
+    return list(_codes(spec, path, cache))
 
 
-class _Rows:
-    """A tally that keeps the rows themselves, which are public."""
-
-    def __init__(self) -> None:
-        self.chunks: list[Codes] = []
+class _Nothing:
+    """A tally of nothing, for rows that are only compared."""
 
     def add(self, codes: Codes) -> None:
-        """Keep more rows."""
-        self.chunks.append(codes)
+        """Count nothing."""
 
-    def merge(self, other: "_Rows") -> None:
-        """Keep the rows of another."""
-        self.chunks += other.chunks
+    def merge(self, other: "_Nothing") -> None:
+        """Count nothing."""
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Return the rows by the number of their chunk."""
-        return {str(number): codes for number, codes in enumerate(self.chunks)}
+        """Return nothing."""
+        return {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Restore stored rows."""
-        self.chunks = list(arrays.values())
-
-
-@dataclass
-class Records:
-    """A table's records regardless of order: their number, and a sum of 128-bit hashes of their codes.
-
-    Attributes:
-        rows: number of records.
-        sums: sums of two hashes of each record, modulo 2^64, shape (2,).
-    """
-
-    rows: int = 0
-    sums: tuple[int, int] = (0, 0)
-
-    def add(self, codes: Codes) -> None:
-        """Add more records, value codes of shape (rows, m)."""
-        self.rows += len(codes)
-        first, second = (
-            (before + int(_hashes(codes, start).sum(dtype=np.uint64))) % _WORD
-            for before, start in zip(self.sums, _STARTS, strict=True)
-        )
-        self.sums = (first, second)
+        """Restore nothing."""
 
 
 @dataclass(frozen=True)
@@ -221,30 +200,14 @@ class SourceRecords:
     cache: Path
 
     @cached_property
-    def records(self) -> Records | None:
+    def records(self) -> RecordCounts | None:
         """Return the source's valid records; None if there is no source, in which case nothing is released."""
         return _records_of_source(self.spec, self.cache)
 
 
-_WORD = 1 << 64
-_STARTS = (0x243F6A8885A308D3, 0x13198A2E03707344)
-_ODD, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-
-
-def _hashes(codes: Codes, start: int) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each record, computed column by column (SplitMix64)."""
-    found = np.full(len(codes), start, np.uint64)
-    for column in codes.T:
-        found = (found ^ column.astype(np.uint64)) + np.uint64(_ODD)
-        found = (found ^ (found >> np.uint64(30))) * np.uint64(_FIRST)
-        found = (found ^ (found >> np.uint64(27))) * np.uint64(_SECOND)
-        found ^= found >> np.uint64(31)
-    return found
-
-
-def _records_of_source(spec: ReleaseSpec, cache: Path) -> Records | None:
+def _records_of_source(spec: ReleaseSpec, cache: Path) -> RecordCounts | None:
     """Return the confidential source's valid records; None if there is no source, in which case nothing is released."""
-    records = Records()
+    records = RecordCounts()
     try:
         for codes in _codes(spec, None, cache):
             records.add(codes)
