@@ -4,8 +4,9 @@ The attacker runs this machine's commands, and owns the state folder: the ledger
 backups of both. A small table of made-up people has the budget for one release. Each attack releases it, puts the
 backup from before that release back, takes witnesses away, and asks for another release, which must be refused: one
 witness is left in turn, be it the public record, the one on the shelf, the note of the charge, that of the policy, or
-the vault. Further attacks release a killed release again, raise a cap by an old ledger, and go on with a fork. As a
-control, the same attack without any witness left must succeed, or the others would prove nothing.
+the vault. Further attacks give a release up, raise a cap by an old ledger or without the custodian's key, go on with a
+fork, and release the same file, or a copy of it, under another name. As a control, the same attack without any witness
+left must succeed, or the others would prove nothing.
 """
 
 import os
@@ -17,6 +18,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+
+from ruamel.yaml import YAML
 
 from schemas.provenance import RECORD
 from stores.ledger.evidence import NOTES
@@ -88,6 +91,14 @@ class Attacked:
                 shutil.rmtree(place) if place.is_dir() else place.unlink()
 
 
+REASONS = (
+    "the ledger must hold",
+    "must be charged to its own account",
+    "must be named as it was opened",
+    "only epsilon",
+)
+"""What a refusal of an attack says; a command that fails for another reason proves nothing."""
+
 WITNESSES = ("the public record", "the record on the shelf", "the note of the charge", "the vault")
 
 
@@ -138,6 +149,29 @@ def discarded(attacked: Attacked) -> str | None:
     return attacked.release()
 
 
+def renamed(attacked: Attacked, dataset: str, *, copied: bool = False) -> str | None:
+    """Release the same file, or a copy of it, once more under another name."""
+    _require_made(attacked.release())
+    folder = attacked.spec.parent
+    if copied:
+        shutil.copytree(folder, folder.with_name("copied"))
+        attacked.spec = folder.with_name("copied") / attacked.spec.name
+    yaml = YAML(typ="safe", pure=True)
+    said = yaml.load(attacked.spec.read_text(encoding="utf-8"))
+    said["budget"]["dataset"] = dataset
+    with attacked.spec.open("w", encoding="utf-8") as file:
+        yaml.dump(said, file)
+    return attacked.release()
+
+
+def unsigned(attacked: Attacked) -> str | None:
+    """Raise the cap without the custodian's key, which is elsewhere, after the budget was spent."""
+    _require_made(attacked.release())
+    (attacked.state / "keys" / "custodian.key").rename(attacked.spec.parent / "elsewhere")
+    attacked.run("ledger", "policy", "people", "--epsilon", "1000", "--delta", "0.1")
+    return attacked.release()
+
+
 ATTACKS: dict[str, Callable[[Attacked], str | None]] = {
     "releasing twice": over_budget,
     **{
@@ -146,6 +180,10 @@ ATTACKS: dict[str, Callable[[Attacked], str | None]] = {
         )
         for witness in WITNESSES
     },
+    "another name for the same file": lambda attacked: renamed(attacked, "village2"),
+    "another writing of the name": lambda attacked: renamed(attacked, "People"),
+    "another name for a copy of the file": lambda attacked: renamed(attacked, "village2", copied=True),
+    "raising the cap without the custodian's key": unsigned,
     "restoring both, and going on with a fork": forked,
     "restoring a ledger from before its cap was lowered": lowered,
     "restoring both after a release was given up": discarded,
@@ -163,8 +201,9 @@ def main(chosen: Sequence[str] = ()) -> int:
     for name, attack in attacks.items():
         with tempfile.TemporaryDirectory() as folder:
             said = attack(Attacked(Path(folder)))
-        failed += said is None
-        print(f"{'NOT REFUSED' if said is None else 'refused':<12} {name}\n{'':<13}{_sentence(said)}")
+        refused = said is not None and any(reason in said for reason in REASONS)
+        failed += not refused
+        print(f"{'refused' if refused else 'NOT REFUSED':<12} {name}\n{'':<13}{_sentence(said)}")
     if not chosen:
         with tempfile.TemporaryDirectory() as folder:
             said = restored(Attacked(Path(folder)), None)

@@ -19,6 +19,7 @@ from infra.environment import state_folder
 from schemas.plain_text import fault_of_name
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.keys.signing_keys import signing_key
+from stores.ledger.accounts import admit
 from stores.ledger.charging import policy_of
 from stores.ledger.state_ledger import state_ledger
 from stores.record.discovery_record import DISCOVERY_NOTE, discovery_place
@@ -197,8 +198,7 @@ def _opened(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path, begun: Begun | 
 def _new_name(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path) -> str:
     """Return the name of a discovery that begins now, if the budget has room for it; nothing is charged yet."""
     ledger = state_ledger(state)
-    if spec.budget is not None:
-        ledger.set_policy(policy_of(spec, spec.budget), unless_set=True)
+    admit(state, spec, ledger, None if spec.budget is None else policy_of(spec, spec.budget))
     first = f"{spec.name}-discovery-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     names = (first, *(f"{first}-{number}" for number in range(2, _MOST_AT_ONCE)))
     name = next(each for each in names if not (state / "vault" / each).exists())

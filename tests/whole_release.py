@@ -12,6 +12,9 @@ from schemas.spec.accounts import Accounts
 from schemas.spec.evaluation import EvaluationFigures
 from schemas.spec.plan import planned_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.ledger.accounts import declared, source_marks
+from stores.ledger.charging import policy_of
+from stores.ledger.state_ledger import state_ledger
 from stores.tracking.release_run import recorded_release
 from stores.vault.actors import note_start
 from stores.vault.workspace import Workspace
@@ -105,6 +108,14 @@ def drawn_release(
     return drawn_by(spec, folder, release_id, key, run_name or f"{folder.name}-{release_id}")
 
 
+def open_account(state: Path, spec: ReleaseSpec) -> None:
+    """Open the account of a spec's dataset beside others, as the custodian of its people."""
+    ledger = state_ledger(state)
+    if spec.budget is not None and ledger.policies() and spec.dataset_name not in ledger.policies():
+        opening = policy_of(spec, spec.budget)
+        ledger.set_policy(declared(opening, ledger, "other people of a test", source_marks(state, spec)))
+
+
 def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_name: str) -> Drawn:
     """Run all steps of a spec up to publication."""
     with drawn_once(), recorded_release(own_state(), run_name, spec) as run_id:
@@ -112,6 +123,7 @@ def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_n
         with workspace.writing("key", Audience.RESTRICTED) as path:
             path.write_bytes(key or ReleaseKey.generate().secret)
         note_start(workspace)
+        open_account(workspace.state, spec)
         accounts = account(workspace)
         parts = split(workspace, clean(workspace, validate(workspace, ingest(workspace))))
         made: dict[str, Reference] = {}

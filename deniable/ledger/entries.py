@@ -86,12 +86,14 @@ class Opening:
     Attributes:
         ledger: the ledger's name.
         version: version of the form of its entries.
+        custodian: public key of the custodian, who signs budgets and recoveries; empty in ledgers of earlier versions.
     """
 
     kind: ClassVar[str] = "genesis"
 
     ledger: str
     version: int = _FORMAT
+    custodian: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a ledger that this version cannot read."""
@@ -101,7 +103,7 @@ class Opening:
 
     def to_content(self) -> Content:
         """The fact as plain values."""
-        return {"ledger": self.ledger, "version": self.version}
+        return {"ledger": self.ledger, "version": self.version, **_unless_empty(custodian=self.custodian)}
 
     @classmethod
     def from_content(cls, content: Content) -> "Opening":
@@ -163,6 +165,9 @@ class Policy:
         period: cap of each calendar period, if any.
         seed_cost: whether all candidates tested count, or a single attempt.
         set_by: the person who set the policy.
+        people: the custodian's declaration on whose records these are, in words; empty if there was none.
+        sources: keyed commitments to the sources that it was declared for (stores.ledger.accounts).
+        signature: the custodian's (deniable.ledger.signatures); empty in ledgers of earlier versions.
     """
 
     kind: ClassVar[str] = "policy"
@@ -172,6 +177,9 @@ class Policy:
     period: PeriodCap | None = None
     seed_cost: SeedCost = "total"
     set_by: str
+    people: str = ""
+    sources: tuple[str, ...] = ()
+    signature: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a policy that bounds nothing."""
@@ -180,6 +188,8 @@ class Policy:
         _require_cap(self.limit)
         if self.seed_cost not in get_args(SeedCost):
             raise InvalidInput(f"seed_cost must be total or per_record, got {self.seed_cost}.")
+        for source in self.sources:
+            _require_text("sources", source)
 
     def to_content(self) -> Content:
         """The fact as plain values."""
@@ -190,6 +200,7 @@ class Policy:
             "period": period,
             "seed_cost": self.seed_cost,
             "set_by": self.set_by,
+            **_unless_empty(people=self.people, sources=list(self.sources), signature=self.signature),
         }
 
     @classmethod
@@ -202,6 +213,9 @@ class Policy:
             period=None if period is None else PeriodCap(length=period["length"], limit=_cost(period)),
             seed_cost=content["seed_cost"],
             set_by=content["set_by"],
+            people=content.get("people", ""),
+            sources=tuple(content.get("sources", ())),
+            signature=content.get("signature", ""),
         )
 
 
@@ -445,6 +459,7 @@ class Recovery:
         restored: number of entries restored from copies.
         accepted: whether the person accepted that entries are lost, or that this is another ledger.
         given_up: releases whose charges nothing shows any more: commitments to their keys, or their names.
+        signature: the custodian's (deniable.ledger.signatures); empty in ledgers of earlier versions.
     """
 
     kind: ClassVar[str] = "recovered"
@@ -458,6 +473,7 @@ class Recovery:
     restored: int
     accepted: bool
     given_up: tuple[str, ...] = ()
+    signature: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a recovery without a person or reason, or with invalid numbers."""
@@ -480,7 +496,7 @@ class Recovery:
             "found_head": self.found_head,
             "restored": self.restored,
             "accepted": self.accepted,
-            **({"given_up": list(self.given_up)} if self.given_up else {}),
+            **_unless_empty(given_up=list(self.given_up), signature=self.signature),
         }
 
     @classmethod
@@ -489,8 +505,44 @@ class Recovery:
         return cls(**{**content, "given_up": tuple(content.get("given_up", ()))})
 
 
-Fact = Opening | Policy | Charge | Output | Publication | Recovery
-KINDS: dict[str, type[Fact]] = {kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication, Recovery)}
+@dataclass(frozen=True, kw_only=True)
+class Custodian:
+    """The key of the custodian from this entry on; the key before must sign it, or itself if there was none.
+
+    Attributes:
+        public: the public key, in hexadecimal.
+        owner: the person who has it.
+        signature: the signature of the key before.
+    """
+
+    kind: ClassVar[str] = "custodian"
+
+    public: str
+    owner: str
+    signature: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse something that is not a key."""
+        if not isinstance(self.public, str) or not _DIGEST.fullmatch(self.public):
+            raise InvalidInput("the custodian's public key must be 64 hexadecimal digits, got something else.")
+        _require_text("owner", self.owner)
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {"public": self.public, "owner": self.owner, **_unless_empty(signature=self.signature)}
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Custodian":
+        """Read the fact from plain values."""
+        return cls(**content)
+
+
+Fact = Opening | Policy | Charge | Output | Publication | Recovery | Custodian
+SIGNED: tuple[type[Policy] | type[Recovery] | type[Custodian], ...] = (Policy, Recovery, Custodian)
+"""What the custodian alone may enter."""
+KINDS: dict[str, type[Fact]] = {
+    kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication, Recovery, Custodian)
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -789,6 +841,11 @@ def _parameter(plain: Any) -> "Parameter":
     if isinstance(plain, list):
         return [_parameter(entry) for entry in plain]
     return cast("Parameter", plain)
+
+
+def _unless_empty(**values: Any) -> dict[str, Any]:
+    """Fields that entries of earlier versions lack: those that are empty are not written."""
+    return {name: value for name, value in values.items() if value}
 
 
 def _require_text(name: str, value: object) -> None:

@@ -3,14 +3,17 @@
 Composition of costs (budget) and storage of entries do not belong here.
 """
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger.budget import LIFETIME, Balance, BudgetExceeded, Tally
 from deniable.ledger.entries import (
+    SIGNED,
     Charge,
     Cost,
+    Custodian,
     Entry,
     Fact,
     Opening,
@@ -18,10 +21,12 @@ from deniable.ledger.entries import (
     PeriodLength,
     Policy,
     Publication,
+    Recovery,
     SeedCost,
     period_of,
     require_time,
 )
+from deniable.ledger.signatures import fault_of_signature
 
 
 class LedgerBroken(DeniableError):
@@ -62,12 +67,19 @@ class _Span:
         return self.length is None or period_of(entry.time, self.length) == self.name
 
 
+def account_name(dataset: str) -> str:
+    """A dataset's name without differences of writing alone: compatible characters, case and separators are one."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold())
+    return "".join(each for each in folded if each.isalnum())
+
+
 class LedgerState:
     """The state that follows from a ledger's entries, updated entry by entry.
 
     Attributes:
         head: the last entry; None before the first.
         name: the ledger's name.
+        custodian: public key of the custodian; empty if the ledger has none yet.
         policies: the policy in force for each dataset.
         published: the public releases, by id.
         recoveries: the entries of recoveries.
@@ -79,6 +91,7 @@ class LedgerState:
     def __init__(self) -> None:
         self.head: Entry | None = None
         self.name = ""
+        self.custodian = ""
         self.policies: dict[str, Policy] = {}
         self.published: dict[str, Publication] = {}
         self.recoveries: list[Entry] = []
@@ -240,8 +253,10 @@ class LedgerState:
         fact = entry.fact()
         if isinstance(fact, Opening) != (self.head is None):
             raise LedgerBroken("the first entry of a ledger must be its opening, and no other entry")
+        if isinstance(fact, SIGNED):
+            self._require_signed(entry, fact)
         if isinstance(fact, Opening):
-            self.name = fact.ledger
+            self.name, self.custodian = fact.ledger, fact.custodian
         elif isinstance(fact, Policy):
             self.policies[fact.dataset] = fact
         elif isinstance(fact, Charge):
@@ -250,9 +265,20 @@ class LedgerState:
             self._commit(fact)
         elif isinstance(fact, Publication):
             self._publish(fact)
+        elif isinstance(fact, Custodian):
+            self.custodian = fact.public
         else:
             self.recoveries.append(entry)
             self.given_up.update(fact.given_up)
+
+    def _require_signed(self, entry: Entry, fact: Policy | Recovery | Custodian) -> None:
+        """Refuse a budget, a recovery or another custodian that the custodian did not sign."""
+        public = self.custodian or (fact.public if isinstance(fact, Custodian) else "")
+        if not public:
+            return
+        fault = fault_of_signature(self.name, entry.previous, fact, public=public, signature=fact.signature)
+        if fault is not None:
+            raise LedgerBroken(fault)
 
     def _reserve(self, entry: Entry, charge: Charge) -> None:
         if charge.identity in self._charges:

@@ -22,6 +22,8 @@ from deniable.ledger.state import Charged
 from deniable.ledger.verification import records_of, verify
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
 from flows.cli.subcommands import Subcommands
+from schemas.spec.release_spec import load_spec
+from stores.ledger.accounts import declared, source_marks
 from stores.ledger.gate import fault_of_ledger
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_place, write_lines
 from stores.ledger.recovery import recover
@@ -60,6 +62,8 @@ def add_ledger_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
         help="how candidates tested for plausible deniability are charged: all of them together (the default), or "
         "one attempt alone, which gives no guarantee for a whole release",
     )
+    policy.add_argument("--people", metavar="WHOSE", help="for a second account: whose records these are, in words")
+    policy.add_argument("--spec", type=Path, metavar="SPEC", help="a spec whose source has the records of these people")
     show = commands.add_parser("show", parents=parents, help="show releases, steps, charges and what is left")
     show.add_argument("dataset", metavar="DATASET", nargs="?", help="name of one dataset (default: all)")
     export = commands.add_parser("export", parents=parents, help="write all entries to a file, to be verified anywhere")
@@ -131,7 +135,8 @@ def run_ledger_command(asked: argparse.Namespace, state: Path) -> int:
         return DONE
     ledger = state_ledger(state)
     if asked.ledger_command == "policy":
-        ledger.set_policy(_policy(asked))
+        sources = () if asked.spec is None else source_marks(state, load_spec(asked.spec))
+        ledger.set_policy(declared(_policy(asked), ledger, asked.people, sources))
         _say(_account(ledger, asked.dataset))
         return DONE
     datasets = [asked.dataset] if asked.dataset else ledger.datasets()

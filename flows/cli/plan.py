@@ -16,7 +16,6 @@ from rich.table import Table
 
 from deniable.discovery.plan import STEP as DISCOVER
 from deniable.foundation.errors import DeniableError
-from deniable.foundation.keys import fresh_salt
 from deniable.ledger.budget import Balance, cost_of, counted
 from deniable.ledger.entries import day_of
 from deniable.ledger.state import Charged, LedgerState
@@ -42,6 +41,7 @@ from deniable.privacy.step_costs import StepCost, added_up
 from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.decision import Policy
 from schemas.spec.release_spec import ReleaseSpec
+from stores.ledger.accounts import require_account
 from stores.ledger.charging import planned_charges, policy_of
 from stores.ledger.database import written_time
 from stores.ledger.remembered_costs import remember_costs
@@ -310,6 +310,7 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
         lines += [("discovered", _discovered(each)) for each in books.charges(spec.dataset_name) if _is_discovery(each)]
         lines += [("left now", _left(balance, opened=not known)) for balance in books.balances(spec.dataset_name, now)]
         if charges:
+            require_account(state, spec, state_ledger(state), opened=False)
             books.require_room(charges, now)
     except DeniableError as refusal:
         return False, f"[red]The release would be refused:[/red] {escape(str(refusal))}", lines
@@ -332,7 +333,8 @@ def trial_books(spec: ReleaseSpec, state: Path) -> tuple[LedgerState, str, bool]
     now = max(written_time(datetime.now(UTC)), books.head.time if books.head is not None else "")
     known = spec.dataset_name in books.policies
     if not known and spec.budget is not None:
-        books.enter(books.next_entry(policy_of(spec, spec.budget), now, fresh_salt()))
+        # The custodian signs it when the account is opened; a plan has no key, and opens none.
+        books.policies[spec.dataset_name] = policy_of(spec, spec.budget)
     return books, now, known
 
 

@@ -23,6 +23,7 @@ from infra.cluster.choosing import cluster_runner
 from infra.environment import default_state_folder
 from schemas.spec.plan import amounts_of_work
 from schemas.spec.release_spec import ReleaseSpec
+from stores.keys.custodian_key import CUSTODIAN_MADE, custodian_key_place
 from stores.keys.signing_keys import signing_key
 from stores.keys.trust_file import trusted_keys_place
 from stores.ledger.remembered_costs import remember_costs
@@ -43,11 +44,15 @@ def run_release(path: Path, spec: ReleaseSpec, state: Path, *, anew: bool = Fals
         DeniableError: the release failed; nothing was published, or what was published lacks its report or seal.
         KeyboardInterrupt: it was interrupted; the message says whether that came too late.
     """
+    aside = Console(stderr=True, highlight=False)
     if told := signing_key(state).to_tell:
-        Console(stderr=True, highlight=False).print(told, soft_wrap=True)
+        aside.print(told, soft_wrap=True)
+    had_custodian = custodian_key_place(state).exists()
     with watched(spec, state) as runner:
         # The release counts as reported only once its summary has been printed.
         released = release.with_options(task_runner=runner, on_completion=[told_later])(path, state, anew=anew)
+    if not had_custodian and custodian_key_place(state).exists():
+        aside.print(CUSTODIAN_MADE.format(place=custodian_key_place(state)), soft_wrap=True)
     print_summary(released, Console(highlight=False))
     sys.stdout.flush()
     note_reported(state, released.workspace.release_id)

@@ -21,8 +21,10 @@ from deniable.privacy.step_costs import StepCost
 from schemas.references import Reference
 from schemas.spec.accounts import Accounts, SpentSoFar
 from schemas.spec.release_spec import Budget, ReleaseSpec
+from stores.ledger.accounts import admit
 from stores.ledger.ledger import Ledger, Reserved
 from stores.ledger.state_ledger import state_ledger
+from stores.vault.scratch import is_scratch
 from stores.vault.workspace import Workspace
 
 
@@ -60,8 +62,8 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
         BudgetExceeded: it would cost more than is left; nothing was charged.
     """
     ledger, spec = open_ledger(workspace), workspace.spec
-    if spec.budget is not None:
-        ledger.set_policy(policy_of(spec, spec.budget), unless_set=True)
+    if not is_scratch(workspace.state):
+        admit(workspace.state, spec, ledger, None if spec.budget is None else policy_of(spec, spec.budget))
     commitment = workspace.key().commitment()
     made = [charged.charge for charged in ledger.charges(spec.dataset_name) if charged.charge.commitment == commitment]
     for charge in made:

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -28,8 +28,10 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import fresh_salt
 from deniable.ledger.budget import Balance, cost_of
 from deniable.ledger.entries import (
+    SIGNED,
     Charge,
     Cost,
+    Custodian,
     Entry,
     Fact,
     Opening,
@@ -39,7 +41,9 @@ from deniable.ledger.entries import (
     Publication,
     Recovery,
 )
-from deniable.ledger.state import Charged, LedgerBroken, LedgerState
+from deniable.ledger.signatures import sign
+from deniable.ledger.state import Charged, LedgerBroken, LedgerState, account_name
+from stores.keys.custodian_key import CustodianKey
 from stores.ledger.database import (
     ENTRIES,
     LedgerDatabase,
@@ -157,27 +161,41 @@ class Ledger:
         database: the database of its entries.
         clock: returns the time in the format of entries, for tests; by default, the database's machine does.
         gate: the gate of a state folder, which decides whether anything may be charged; None for a ledger without one.
+        custodian: returns the custodian's key, given the public key that the ledger names, if any; None for a ledger
+            without signatures.
     """
 
     def __init__(
-        self, database: LedgerDatabase, clock: Callable[[], str] | None = None, gate: Gate | None = None
+        self,
+        database: LedgerDatabase,
+        clock: Callable[[], str] | None = None,
+        gate: Gate | None = None,
+        custodian: Callable[[str], CustodianKey] | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._gate = gate
+        self._custodian = custodian
         self._ahead: tuple[int, list[str]] = (0, [])
         self._books = LedgerState()
         self._confirmed: Entry | None = None
         self._turn = threading.RLock()
 
     @classmethod
-    def open(cls, place: str | Path, clock: Callable[[], str] | None = None, gate: Gate | None = None) -> "Ledger":
+    def open(
+        cls,
+        place: str | Path,
+        clock: Callable[[], str] | None = None,
+        gate: Gate | None = None,
+        custodian: Callable[[str], CustodianKey] | None = None,
+    ) -> "Ledger":
         """Open a ledger; it is created if it does not exist.
 
         Args:
             place: path of a SQLite file, or URL of a database.
             clock: returns the time, for tests.
             gate: the gate of a state folder.
+            custodian: returns the custodian's key.
 
         Raises:
             InvalidInput: the place does not name a supported database.
@@ -186,13 +204,16 @@ class Ledger:
         """
         database = LedgerDatabase.at(place)
         _patiently(database.place, database.bring_up_to_date)
-        ledger = cls(database, clock, gate)
+        ledger = cls(database, clock, gate, custodian)
         ledger._hear_witnesses()
         with ledger._reading() as (books, _):
             ledger._require_proven(books)
             empty = books.head is None
         if empty:
-            ledger._append(lambda books, _: Opening(ledger=database.name) if books.head is None else None)
+            public = "" if custodian is None else custodian("").public
+            ledger._append(
+                lambda books, _: Opening(ledger=database.name, custodian=public) if books.head is None else None
+            )
         ledger._anchor_now()
         return ledger
 
@@ -210,6 +231,24 @@ class Ledger:
         with self._reading() as (books, _):
             return books.policy(dataset)
 
+    def policies(self) -> dict[str, Policy]:
+        """The policies in force, by dataset."""
+        with self._reading() as (books, _):
+            return dict(books.policies)
+
+    def require_new_name(self, dataset: str) -> None:
+        """Refuse the name of a new account that differs from another one's only in its writing.
+
+        Raises:
+            Refused: there is such an account.
+        """
+        for other in self.policies():
+            if other != dataset and account_name(other) == account_name(dataset):
+                raise Refused(
+                    f"an account must be named as it was opened, got {dataset}, while the ledger has {other}; state "
+                    f"`budget: {{dataset: {other}}}` in the spec."
+                )
+
     def set_policy(self, policy: Policy, *, unless_set: bool = False) -> Policy:
         """Set the budget of a dataset from now on; earlier spending still counts.
 
@@ -223,9 +262,12 @@ class Ledger:
 
         def changed(books: LedgerState, _: str) -> Policy | None:
             before = books.policies.get(policy.dataset)
-            return None if before == policy or (unless_set and before is not None) else policy
+            is_set = before is not None and (unless_set or replace(before, signature="") == policy)
+            return None if is_set else policy
 
+        self.require_new_name(policy.dataset)
         with self._turn:
+            self._name_custodian()
             entry = self._append(changed)
             if self._gate is not None and entry is not None:
                 self._gate.keep(entry)
@@ -361,6 +403,7 @@ class Ledger:
 
     def recover(self, recovery: Recovery) -> Entry:
         """Note that a person recovered the ledger, although it lacked entries."""
+        self._name_custodian()
         entry = self._append(lambda _books, _now: recovery)
         if entry is None:
             raise ValueError("a recovery is always entered")
@@ -421,6 +464,26 @@ class Ledger:
         if self._gate is not None:
             self._gate.require_proven(books, self.place)
 
+    def _name_custodian(self) -> None:
+        """Enter the custodian's key in a ledger of an earlier version, which names none."""
+        if self._custodian is None:
+            return
+        key = self._custodian(self._custodian_now())
+        self._append(
+            lambda books, _: None if books.custodian else Custodian(public=key.public, owner=key.owner),
+        )
+
+    def _custodian_now(self) -> str:
+        with self._reading() as (books, _):
+            return books.custodian
+
+    def _signed(self, fact: Fact, books: LedgerState) -> Fact:
+        """A fact as it is entered: with the custodian's signature, if only the custodian may enter it."""
+        if self._custodian is None or not isinstance(fact, SIGNED) or books.head is None:
+            return fact
+        key = self._custodian(books.custodian)
+        return replace(fact, signature=sign(books.name, books.head.digest, fact, key.private))
+
     def _anchor_now(self) -> None:
         """Add all entries read so far to the state folder's copy."""
         first, lines = self._ahead
@@ -438,7 +501,7 @@ class Ledger:
                 fact = decide(self._books, now)
                 if fact is None:
                     return None
-                entry = self._books.next_entry(fact, now, fresh_salt())
+                entry = self._books.next_entry(self._signed(fact, self._books), now, fresh_salt())
                 # Before it is written: an entry that the books do not accept must never be in the ledger.
                 entered = True
                 self._books.enter(entry)

@@ -7,7 +7,9 @@ a charge in a record is charged again if its entry is missing.
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,6 +18,7 @@ from deniable.ledger.budget import cost_of
 from deniable.ledger.entries import Policy, Recovery
 from deniable.ledger.verification import records_of, verify
 from schemas.regular_files import opened_regular
+from stores.keys.custodian_key import custodian_key
 from stores.ledger.anchor import Anchor, difference
 from stores.ledger.database import LedgerDatabase, entry_rows, insert_lines
 from stores.ledger.evidence import Proof, Shown, Witnesses
@@ -66,7 +69,7 @@ def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept
         if difference(known, there) is None and not missing and anchor.exists and len(whole) == len(there):
             return [f"The ledger holds the {len(known)} entries that {state} knows of; there is nothing to recover."]
         _bring_back(place, there, whole)
-        ledger = Ledger.open(place)
+        ledger = Ledger.open(place, custodian=partial(custodian_key, state))
         ledger.recover(
             Recovery(
                 set_by=by,
@@ -167,7 +170,9 @@ def _charge_again(ledger: Ledger, shown: Shown, by: str) -> int:
             spent = cost_of(own, "total")
             limit = type(spent)(epsilon=max(spent.epsilon, Fraction(1, 10**60)), delta=min(spent.delta, Fraction(1)))
             known = shown.policies.get(dataset)
-            ledger.set_policy(known or Policy(dataset=dataset, limit=limit, set_by=f"{by}, recovering"))
+            # The custodian signs it anew: a signature holds in one place of one ledger.
+            unknown = Policy(dataset=dataset, limit=limit, set_by=f"{by}, recovering")
+            ledger.set_policy(replace(known, signature="") if known else unknown)
         for charge in own:
             ledger.restore(charge)
     return len(fresh)

@@ -1,8 +1,9 @@
 """Opens the ledger of a state folder, behind its gate (stores.ledger.gate), which refuses any other ledger."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
+from stores.keys.custodian_key import custodian_key
 from stores.ledger.gate import Gate
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.vault.scratch import is_scratch
@@ -21,5 +22,7 @@ def state_ledger(state: Path) -> Ledger:
 
 @lru_cache(maxsize=4)
 def _opened(state: Path, place: str) -> Ledger:
-    # A repeated run in a scratch folder has its own ledger there, without room for any other charge.
-    return Ledger.open(place, gate=None if is_scratch(state) else Gate(state))
+    if is_scratch(state):
+        # A repeated run in a scratch folder has its own ledger there, without room for any other charge.
+        return Ledger.open(place)
+    return Ledger.open(place, gate=Gate(state), custodian=partial(custodian_key, state))

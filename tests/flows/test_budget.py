@@ -18,6 +18,7 @@ from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
+from stores.ledger.state_ledger import state_ledger
 from tasks.running.progress import watching
 from tests.flows.command import left_of_a_release
 from tests.small_release import write_small_release
@@ -193,7 +194,7 @@ class Spending:
     def started(self, step: str) -> None:
         if step == self._step:
             limit = Cost(epsilon=Fraction(1, 100), delta=Fraction(1, 10))
-            Ledger.open(ledger_place(self._state)).set_policy(Policy(dataset="people", limit=limit, set_by="test"))
+            state_ledger(self._state).set_policy(Policy(dataset="people", limit=limit, set_by="test"))
 
     def advanced(self, step: str, amount: int) -> None:
         pass

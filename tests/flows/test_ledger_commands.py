@@ -62,7 +62,7 @@ def test_what_is_no_number_is_refused(state: Path, line: str, capsys: pytest.Cap
 
 def test_releases_steps_charges_and_what_is_left_are_shown(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command(state, "policy people --epsilon 3 --delta 1e-5")
-    command(state, "policy others --epsilon 1 --delta 1e-6")
+    command(state, "policy others --epsilon 1 --delta 1e-6 --people strangers")
     ledger = opened(state)
     ledger.commit(ledger.reserve(charge("0.5")).identity, "output")
     ledger.reserve(charge("0.7", "1e-9", part="parameters", step="learn_parameters"))

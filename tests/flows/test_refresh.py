@@ -29,6 +29,7 @@ from flows.release import release
 from stores.keys.dataset_key import DatasetInUse, dataset_to_itself
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.ledger.refresh_share import ShareExceeded
+from stores.ledger.state_ledger import state_ledger
 from stores.record.folder_verification import verified_release
 from stores.record.record_reader import keys_to_trust
 from stores.releases.resumable_releases import begun_releases
@@ -235,7 +236,7 @@ def require_share_exceeded(dataset: Dataset, cost: Cost, catcher: Catcher) -> No
 def test_a_refresh_that_asks_more_than_an_equal_share_is_refused_with_both_numbers(
     dataset: Dataset, prefect: None, catcher: Catcher
 ) -> None:
-    ledger = Ledger.open(ledger_place(dataset.state))
+    ledger = state_ledger(dataset.state)
     cost = ledger.spent(dataset.name)
     limit = Cost(epsilon=cost.epsilon * 8 * (1 + Fraction(1, 10**9)), delta=Fraction(1, 100))
     ledger.set_policy(Policy(dataset=dataset.name, limit=limit, set_by="test"))

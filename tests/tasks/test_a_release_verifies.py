@@ -127,7 +127,8 @@ def test_no_figure_of_its_statement_can_be_changed(published: Published) -> None
 
 def test_a_release_holds_though_a_fast_clock_once_wrote_to_its_ledger(tmp_path: Path) -> None:
     ledger = Ledger.open(ledger_place(tmp_path / "state"), lambda: "2199-12-31T23:59:00.000000Z")
-    ledger.set_policy(policy(dataset="another register"))
+    for dataset in ("another register", "people"):
+        ledger.set_policy(policy(1000, "0.1", dataset=dataset))
     drawn = drawn_release(tmp_path, "people-1")
     drawn.publish()
     published = Published.of(drawn)
