@@ -24,14 +24,14 @@ from flows.replay import ReplayDiffers, replay
 from schemas import datasets
 from schemas.provenance import RECORD, Provenance
 from schemas.spec.accounts import Accounts, accounts_of
-from schemas.spec.release_spec import ReleaseSpec
+from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.keys.signed_record import read_signed, signed_text
 from stores.keys.signing_keys import new_key, signing_key
 from stores.record.replay_comparison import Replayed
 from stores.tables.tables import encode
 from tests.flows.apart import apart
 from tests.small_release import SCHEMA, made_up_people, write_small_release
-from tests.whole_release import GUARANTEES
+from tests.whole_release import GUARANTEES, open_account
 
 pytestmark = pytest.mark.usefixtures("prefect")
 SHIPPED = "schemas.datasets.villagers"
@@ -90,10 +90,12 @@ def made(origin: Path, shipped: Path, prefect: None) -> Mapping[str, Released]:
         "tested_seeds": {"synthesis__chunk_candidates": 64},
         "seedless": {**GUARANTEES["seedless"], "dataset": shipped.stem},
     }
-    return {
-        kind: release(write_small_release(origin.parent / kind, name=f"small-{kind}", **changed), origin)
-        for kind, changed in changes.items()
-    }
+    made = {}
+    for kind, changed in changes.items():
+        spec = write_small_release(origin.parent / kind, name=f"small-{kind}", **changed)
+        open_account(origin, load_spec(spec))
+        made[kind] = release(spec, origin)
+    return made
 
 
 def carried(released: Released, place: Path) -> Elsewhere:
