@@ -6,6 +6,7 @@ custodian alone: those who make releases can then neither open an account nor ch
 """
 
 import getpass
+import os
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from deniable.foundation.keys import new_secret
 from deniable.ledger.signatures import key_name
 from stores.keys.secret_file import make_once
 from stores.keys.trust_file import keys_folder, make_keys_folder, named_place
+from stores.own_files import own_descriptor
 
 CUSTODIAN_KEY_VARIABLE = "DENIABLE_CUSTODIAN_KEY"
 
@@ -86,8 +88,9 @@ def custodian_key(state: Path, public: str) -> CustodianKey:
 def _held(place: Path, public: str) -> bytes:
     """The bytes of the key."""
     try:
-        mode = stat.S_IMODE(place.stat().st_mode)
-        held = place.read_bytes()
+        with os.fdopen(own_descriptor(place, os.O_RDONLY, sets_mode=True), "rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            held = file.read(_BYTES + 1)
     except OSError as error:
         named = f"the custodian's key {key_name(public)}, which the ledger names" if public else "the custodian's key"
         raise Refused(

@@ -21,11 +21,13 @@ from typing import Any
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import new_secret
 from deniable.ledger.entries import Policy, canonical
+from schemas.regular_files import opened_regular
 from schemas.spec.release_spec import FileSource, ReleaseSpec
 from stores.keys.secret_file import make_once
 from stores.keys.trust_file import keys_folder, make_keys_folder
 from stores.ledger.evidence import NOTES
 from stores.ledger.ledger import Ledger
+from stores.own_files import read_own
 from stores.tables.sources import locate
 from stores.vault.disk import replace_whole
 from stores.vault.private_files import make_private_folder
@@ -173,7 +175,7 @@ def _known(state: Path, policies: Mapping[str, Policy]) -> dict[str, set[str]]:
 
 def _noted(state: Path) -> dict[str, list[str]]:
     with suppress(OSError, ValueError):
-        said: Any = json.loads((state / _SOURCES).read_text(encoding="utf-8"))
+        said: Any = json.loads(read_own(state / _SOURCES))
         if isinstance(said, dict):
             return {
                 dataset: [mark for mark in marks if isinstance(mark, str)]
@@ -206,7 +208,7 @@ def _key(state: Path) -> bytes:
         if not place.exists():
             make_keys_folder(place.parent)
             make_once(place, new_secret())
-        return place.read_bytes()
+        return read_own(place)
     except OSError as error:
         raise InvalidInput(
             f"the key by which sources are recognised must be readable, got {place}: {error.strerror}."
@@ -241,7 +243,7 @@ def _parts_of(path: Path) -> list[Any] | None:
     with suppress(OSError):
         if path.is_file():
             size, digest = path.stat().st_size, sha256()
-            with path.open("rb") as file:
+            with opened_regular(path, "the source") as file:
                 for start in sorted({0, max(0, size // 2 - _READ // 2), max(0, size - _READ)}):
                     file.seek(start)
                     digest.update(file.read(_READ))
