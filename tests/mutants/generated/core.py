@@ -132,6 +132,12 @@ MECHANISMS: dict[str, tuple[Part, ...]] = {
         ),
         *_parts("deniable/samplers/tested_seeds", sampler="attempt _open _candidates"),
     ),
+    "poisson_seeds": (
+        *_parts("deniable/samplers/poisson_seeds", sampler="*"),
+        *_parts("deniable/plausible_deniability", poisson_attempts="*", pass_law="*"),  # noqa: S106 - a module
+        *_parts("deniable/privacy", poisson_pairs="*"),
+        *_parts("deniable/foundation", poisson="*"),
+    ),
     "seedless": (
         *_parts("deniable/samplers/seedless", sampler="_open"),
         *_parts("deniable/samplers", within_bins="_stream"),
