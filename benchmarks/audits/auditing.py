@@ -29,7 +29,7 @@ Shift = tuple[Law, int, int]
 
 _TILTS = (0.6, 1.0)
 """How often the differing record is there in tables that are run, relative to what Gaussian noise asks for."""
-_PILOT = 3
+_PILOT, _LARGEST_PILOT = 3, 60
 """Runs with which tables are compared first; the better half is compared with twice as many."""
 _FEWEST, _FEWEST_WEIGHTED, _FEWEST_COUNTED = 3, 60, 60
 _MORE_COUNTED = 10
@@ -313,10 +313,10 @@ class Weighted:
         """The table and direction with the largest bound in a few runs, by halving."""
         delta, left = self.case.claim.delta, self.series.others(self.tilt)
         logs: dict[int, tuple[Floats, Floats, Floats]] = {}
-        done, pilot = 0, _PILOT
+        done, pilot = 0, min(max(runs // 10, _PILOT), _LARGEST_PILOT)
         while True:
-            for table in left:
-                more = self.runs_on(table, "pilot", range(done, pilot), 0.4)
+            for place, table in enumerate(left, 1):
+                more = self.runs_on(table, "pilot", range(done, pilot), 0.2 + 0.15 * place / len(left))
                 before = logs.get(table)
                 logs[table] = more if before is None else _joined(before, more)
             ranked = sorted(
