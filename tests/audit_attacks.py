@@ -201,8 +201,9 @@ class Target:
 
     def _has(self, path: Path) -> bool:
         """Whether a file in MLflow's folder belongs to the release."""
+        _experiment, *below = path.relative_to(self.state / "mlflow" / "artifacts").parts
         ids = self._ids()
-        return any(part in ids for part in path.parts)
+        return any(part in ids for part in below)
 
 
 def score(target: Target, attacks: Sequence[Attack]) -> tuple[Counter[str], list[str]]:
