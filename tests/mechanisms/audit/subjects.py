@@ -27,7 +27,7 @@ from tests.mechanisms.audit.tables import neighbours, tables_of_the_same_values,
 _TWINS = 1
 _CHUNKS = 3
 _RECORDS = 32
-"""Number of records of a chunk."""
+"""Number of records that are drawn of a chunk."""
 
 
 class Subject(Protocol):
@@ -131,7 +131,8 @@ class Release:
     def _sampler(self, domain: Domain) -> Sampler:
         draws = None
         if self.spec.learner.is_drawn_from_counts:
-            draws = draws_of(self._entry, domain, records=_CHUNKS * _RECORDS, chunk=_RECORDS)
+            asked = self.spec.synthesis
+            draws = draws_of(self._entry, domain, records=asked.records, chunk=asked.chunk_candidates)
         return sampler_of(self.spec.synthesis, domain, lambda delta: delta, draws)
 
     def _prepared(self, domain: Domain) -> tuple[PlannedStep, ...]:
