@@ -180,7 +180,10 @@ def require_consistent(state: Path) -> int:
         raise Refused(f"the restored ledger must verify, and does not: {report.verdict}")
     fault = fault_of_ledger(state, lambda: ledger)
     if fault is not None:
-        raise LedgerReplaced(f"the restored ledger must hold what the restored releases were charged, and {fault}.")
+        raise LedgerReplaced(
+            f"the ledger must hold the charges of the restored releases, and the restored one {fault}; restore another "
+            "backup, or rebuild it with python -m flows ledger recover --reason ...."
+        )
     releases = sorted((state / _PUBLISHED[0]).glob("*/"))
     beside = sorted(folder for name in _PUBLISHED[1:] for folder in (state / name).glob("*/"))
     for folder in (*releases, *beside):
