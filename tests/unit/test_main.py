@@ -76,5 +76,6 @@ def test_it_needs_nothing_of_the_pipeline(exported: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, "verify-ledger", str(exported)], check=True, capture_output=True, text=True
     )
-    for package in ("pandas", "prefect", "mlflow", "pydantic", "sqlalchemy", "numba", "dp_accounting", "cryptography"):
+    # Budgets are signed, which takes cryptography; nothing of the pipeline is needed.
+    for package in ("pandas", "prefect", "mlflow", "pydantic", "sqlalchemy", "numba", "dp_accounting"):
         assert f"'{package}'" not in done.stderr
