@@ -35,6 +35,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "multinomial_sets": "Records drawn from exact counts",
     "origin_destination": "Records drawn from exact counts",
     "tested_seeds": "Seeds",
+    "poisson_seeds": "Seeds",
     "histogram_seeds": "Seeds",
     "discovery": "Discovery",
     "surveys": "Surveys",

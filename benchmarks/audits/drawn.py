@@ -31,8 +31,13 @@ from deniable.local.responding import respond
 from deniable.local.survey import Survey, read_survey
 from deniable.mechanisms import ChargedDraws, Counter
 from deniable.models.model_formats import model_from_document
+from deniable.plausible_deniability.pass_law import PassLaw, law_within
+from deniable.plausible_deniability.plausible_seeds import SeedIndex
+from deniable.plausible_deniability.poisson_attempts import release_from_seeds
 from deniable.plausible_deniability.resampling import SeedResampler
+from deniable.privacy.accounting import best
 from deniable.privacy.loss import Guarantee
+from deniable.privacy.poisson_pairs import poisson_curves
 from deniable.privacy.urn_costs import UNIT
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
 from deniable.samplers.registry import entry_of as sampler_entry
@@ -466,7 +471,97 @@ def cases_of_seeds() -> Iterator[Case]:
             series=series_of_seeds(),
             kind="tested_seeds",
         )
+    yield from _attempts()
     yield from _histograms()
+
+
+_BELOW_EPSILON = 0.7
+"""Where the curves of attempts are compared, whose claim is an epsilon of 1."""
+
+
+@dataclass(eq=False)
+class AttemptsExperiment(Experiment):
+    """All attempts of seeds, each row making a Poisson number; what is filled up afterwards reads no row.
+
+    Attributes:
+        law: the law of passing, as planned for a release.
+        attempts_per_row: mean number of attempts of a row.
+        domain: the domain; the model is uniform.
+    """
+
+    law: PassLaw
+    attempts_per_row: Fraction
+    domain: Domain
+
+    @cached_property
+    def net(self) -> Any:
+        """The uniform model."""
+        return model_from_document(self.domain, SeedsExperiment(None, self.domain).model)
+
+    def log_probabilities(self, run: Codes, tables: Sequence[Codes], key: ReleaseKey) -> list[float]:
+        """See `auditing.Experiment`: numbers of records that begin with each value, Poisson by Theorem P."""
+        index = SeedIndex.build(self.net.in_order(run), {1: 1})
+        stream = opener(key, "attempt_seeds")(mechanism="poisson_attempts", parameters={})
+        released = release_from_seeds(self.net, index, self.law, self.attempts_per_row, stream)
+        first = int(self.net.order[0])
+        numbers = np.bincount(released[:, first], minlength=2)
+        found = []
+        for table in tables:
+            counts = np.bincount(table[:, first], minlength=2)
+            means = float(self.attempts_per_row) * counts * self.law.probability(counts)
+            found.append(
+                sum(
+                    (number * log(mean) if number else 0.0) - mean if mean > 0 else (0.0 if number == 0 else -inf)
+                    for number, mean in zip(numbers.tolist(), means.tolist(), strict=True)
+                )
+            )
+        return found
+
+    def divergence(self, one: Codes, other: Codes, key: ReleaseKey) -> float:  # noqa: ARG002 - of the protocol
+        """See `auditing.Experiment`: the exact divergence of the differing value's number, below epsilon."""
+        first = int(self.net.order[0])
+        counts = np.sort([(table[:, first] == 0).sum() for table in (one, other)])
+        rates = float(self.attempts_per_row) * counts * self.law.probability(counts)
+        return max(float(side[0]) for side in poisson_curves(*rates.tolist(), np.array([_BELOW_EPSILON])))
+
+
+def attempts_experiment(attempts_per_row: Fraction, *, made: Fraction | None = None) -> tuple[AttemptsExperiment, Any]:
+    """Return an audit's experiment and its claim.
+
+    Args:
+        attempts_per_row: mean number of attempts of a row that are planned and claimed.
+        made: mean number that are made, if another, as a twin does.
+    """
+    law = law_within(attempts_per_row, plausible=4, epsilon=1.0, delta=1e-5)
+    if law is None:
+        raise ValueError("no law of passing is within the budget")
+    claim = best((law.event(attempts_per_row, "seeds"),), 1e-5)
+    return AttemptsExperiment(law, made or attempts_per_row, plain_domain(2, 2)), claim
+
+
+def series_of_attempts(law: PassLaw) -> tuple[Neighbours, ...]:
+    """Return tables in which the rows that share the differing row's prefix are at the floor, between, and beyond."""
+    return tuple(
+        Neighbours(
+            f"{centre} rows that share its prefix and 20 that do not, with and without the row",
+            partial(copies, [(1, 1)] * 20, (0, 0)),
+            centre,
+            4 * law.full,
+        )
+        for centre in sorted({law.plausible, law.half, law.half + 1, law.full - 1, law.full})
+    )
+
+
+def _attempts() -> Iterator[Case]:
+    for attempts_per_row in (Fraction(1, 4), Fraction(1)):
+        experiment, claim = attempts_experiment(attempts_per_row)
+        yield Case(
+            name=f"poisson_seeds: {float(attempts_per_row):g} attempts of each row",
+            claim=claim,
+            experiment=experiment,
+            series=series_of_attempts(experiment.law),
+            kind="poisson_seeds",
+        )
 
 
 @dataclass(eq=False)

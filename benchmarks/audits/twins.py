@@ -20,12 +20,14 @@ from benchmarks.audits.drawn import (
     PrefixExperiment,
     SeedsExperiment,
     SurveyExperiment,
+    attempts_experiment,
     cases_of_discovery,
     cases_of_seeds,
     cases_of_surveys,
     cases_of_urns,
     entry_of_seeds,
     plain_domain,
+    series_of_attempts,
     series_of_seeds,
     survey_of,
 )
@@ -142,6 +144,11 @@ def _seeds(eps0: Fraction, candidates: int) -> Case:
     return Case("tested_seeds", right, wrong, series_of_seeds(), "tested_seeds")
 
 
+def _more_attempts() -> Case:
+    experiment, claim = attempts_experiment(Fraction(1, 4), made=Fraction(1))
+    return Case("poisson_seeds", claim, experiment, series_of_attempts(experiment.law), "poisson_seeds")
+
+
 def _all_records_of_a_person() -> Case:
     case = _first(cases_of_discovery(), "discovery: values of a column")
     (series,) = case.series
@@ -211,6 +218,7 @@ TWINS: tuple[Twin, ...] = (
     ),
     Twin("tested_seeds", "half of the noise", lambda: _seeds(Fraction(2), 3)),
     Twin("tested_seeds", "twelve candidates charged as three", lambda: _seeds(Fraction(1), 12)),
+    Twin("poisson_seeds", "four times the attempts that are charged", _more_attempts),
     Twin("histogram_seeds", "a threshold that is lower by two", _lower_threshold),
     Twin(
         "discovery",

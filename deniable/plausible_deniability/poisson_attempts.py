@@ -38,12 +38,12 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import uniform_below
-from deniable.foundation.poisson import draw_poisson
 from deniable.kernels import kernel
 from deniable.models.sequential_kernels import ColumnBlock, Network, draw_column, factor_of
 from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays
 from deniable.plausible_deniability.pass_law import PassLaw
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
+from deniable.plausible_deniability.poisson_numbers import draw_poisson
 from deniable.privacy.loss import PASSES_OUT_OF
 
 Wide = NDArray[np.uint64]

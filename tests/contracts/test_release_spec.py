@@ -382,7 +382,7 @@ def test_each_guarantee_has_entries_of_its_own(tmp_path: Path) -> None:
         ({"gamma": 4}, "synthesis.gamma: is not a key of the spec"),
         (
             {"guarantee": "none"},
-            "synthesis: must have the guarantee tested_seeds, histogram_seeds, seedless or per_draw",
+            "synthesis: must have the guarantee tested_seeds, poisson_seeds, histogram_seeds, seedless or per_draw",
         ),
     ],
 )

@@ -39,7 +39,7 @@ KEY = bytes(range(32))
 REFRESH = "refresh"
 MOST = 3
 MEASURING = ("privbayes", "mst", "nist_mst", "aim")
-SEEDED = ("tested_seeds", "poisson_seeds", "histogram_seeds")
+SEEDED = ("tested_seeds", "histogram_seeds")
 _OTHERS_MODELS = {"uniform", "independent"}
 """Learners whose models are of the kind that `cfs` and `privbayes` make."""
 OF_PEOPLE = f"loglinear, of each person at most {MOST} records"

@@ -164,7 +164,8 @@ def test_a_wrong_entry_is_refused(
 
 
 def test_a_model_is_not_drawn_from_per_draw(tmp_path: Path) -> None:
-    said = "synthesis: must have the guarantee tested_seeds or histogram_seeds or seedless for a learner of kind cfs"
+    names = "tested_seeds or poisson_seeds or histogram_seeds or seedless"
+    said = f"synthesis: must have the guarantee {names} for a learner of kind cfs"
     assert said in changed(tmp_path, synthesis=PER_DRAW)
 
 

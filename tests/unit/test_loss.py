@@ -18,6 +18,7 @@ from deniable.privacy.loss import (
     ExponentialEvent,
     Guarantee,
     MechanismEvent,
+    PoissonAttemptsEvent,
     PrivacyTestEvent,
     SampledTestEvent,
     StabilityHistogramEvent,
@@ -50,7 +51,10 @@ CANDIDATES = PrivacyTestEvent(**_TESTED)
 SAMPLED = SampledTestEvent(**_TESTED, check_probability=Fraction(1, 10), max_plausible=100)
 PREFIXES = StabilityHistogramEvent(query="prefixes", part="seeds", outputs=1, scale=Fraction(2), threshold=28)
 ROUNDS = ConcentratedEvent(query="rounds", part="parameters", outputs=1, rho_per_output=Fraction(3, 200))
-EVENTS = [LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES, SAMPLED, PREFIXES, ROUNDS]
+ATTEMPTS = PoissonAttemptsEvent(
+    query="attempts", part="seeds", outputs=1, attempts_per_row=Fraction(1, 4), plausible=50, passes=f"1 70 {1 << 64}"
+)
+EVENTS = [ATTEMPTS, LAPLACE, GAUSSIAN, CHOICES, OTHER, CANDIDATES, SAMPLED, PREFIXES, ROUNDS]
 
 
 def test_every_kind_of_event_is_tried_here() -> None:

@@ -10,7 +10,7 @@ from scipy import stats
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_probabilities import poisson_tail_probabilities
 from deniable.foundation.keys import ReleaseKey, WordStream
-from deniable.foundation.poisson import draw_poisson
+from deniable.plausible_deniability.poisson_numbers import draw_poisson
 
 FALSE_ALARM = 1e-9
 
