@@ -25,13 +25,18 @@ from stores.keys.signed_record import read_signed
 from stores.own_files import own_descriptor, read_own, read_own_text
 from stores.vault.disk import flush_to_disk, replace_whole
 from stores.vault.private_files import make_private_folder
+from stores.vault.step_log import spent_nothing
 
 NOTES = "ledger-notes"
 """Folder of the notes: a file for each release, with the entries of its charges, and one for all policies."""
 
 _POLICIES = "policies"
-_CHARGED = "steps/learn_parameters-*.json"
-"""Files that are in the vault once a release was charged: every release is charged before it learns parameters."""
+_LEARN = "learn_parameters"
+_CHARGED = f"steps/{_LEARN}-*.json"
+"""Files that are in the vault once a release was charged: every release is charged before it learns parameters.
+
+Only one whose learner reads no record is not; the vault then has a note that this step has spent nothing.
+"""
 _INDEX = "cache/evidence.json"
 _FORMAT = 1
 
@@ -213,6 +218,8 @@ class Witnesses:
             )
 
     def _of_vault(self, place: Path) -> Iterator[Proof]:
+        if spent_nothing(place.parent, _LEARN):
+            return
         with suppress(DeniableError, OSError, ValueError, KeyError, TypeError):
             commitment = json.loads(read_own(place))["commitment"]
             yield Proof(

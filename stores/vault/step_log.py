@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from deniable.privacy.loss import Guarantee, MechanismEvent
 from schemas.provenance import Artifact, Resource, Spent, Step
 from schemas.references import Audience, Reference
-from stores.own_files import read_own
+from stores.own_files import NotOurFile, read_own
 from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 
@@ -104,6 +105,20 @@ def noted_steps(workspace: Workspace, order: Sequence[str]) -> tuple[Step, ...]:
     """
     notes = [Step.model_validate_json(read_own(path)) for path in (workspace.vault / _FOLDER).glob("*.json")]
     return tuple(sorted(notes, key=lambda note: (order.index(note.step), _numbers(note.part or ""), note.part is None)))
+
+
+def spent_nothing(vault: Path, step: str) -> bool:
+    """Whether a step of a release is noted to have spent nothing; False if it is not noted, or not readably.
+
+    Args:
+        vault: the release's folder in the vault.
+        step: name of the step, which has no parts.
+    """
+    try:
+        note = Step.model_validate_json(read_own(vault / _FOLDER / f"{step}.json"))
+    except (NotOurFile, OSError, ValueError):
+        return False
+    return not note.events and note.cost is not None and (note.cost.epsilon, note.cost.delta) == (0, 0)
 
 
 def _numbers(text: str) -> list[int]:

@@ -12,6 +12,7 @@ import pytest
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.state import LedgerBroken
 from deniable.ledger.verification import records_of, verify
+from deniable.privacy.loss import Guarantee
 from deniable.record.attestation import DISCOVERY, Envelope, statement
 from schemas.provenance import RECORD
 from stores.ledger import state_ledger as opening
@@ -22,6 +23,7 @@ from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, kept_lines, ledger_pla
 from stores.ledger.moving import move_ledger
 from stores.ledger.recovery import recover
 from stores.vault.scratch import scratch_folder
+from stores.vault.step_log import StepDraft
 from tests.charging import cost, policy
 from tests.ledger_users import asks, charge_and_be_killed, charge_often, with_ledger
 from tests.postgres import fresh_database
@@ -257,6 +259,20 @@ def test_a_release_of_the_vault_that_the_ledger_does_not_know_proves_a_lost_ledg
         recover(tmp_path, [], by="ada", reason="lost", accept=False)
     recover(tmp_path, [], by="ada", reason="lost", accept=True)
     opened(tmp_path).set_policy(policy(1))
+
+
+@pytest.mark.parametrize("spends", [False, True])
+def test_a_release_of_the_vault_that_spent_nothing_proves_no_charge(tmp_path: Path, *, spends: bool) -> None:
+    vault = tmp_path / "vault" / "small-20261120T104151Z"
+    (vault / "steps").mkdir(parents=True)
+    (vault / "release.json").write_text('{"commitment": "11"}')
+    (vault / "steps" / "learn_parameters-00.json").touch()
+    draft = StepDraft()
+    draft.spent(Guarantee(1.0 if spends else 0.0, 0.0, "basic"), ())
+    (vault / "record").mkdir()
+    step = draft.finished("learn_parameters", None, mlflow_run="0" * 32, task_run=None)
+    (vault / "record" / "learn_parameters.json").write_text(step.model_dump_json())
+    assert [proof.commitment for proof in Witnesses(tmp_path).proofs()] == (["11"] if spends else [])
 
 
 @pytest.mark.parametrize("entry", [None, 7, "entry", {}, {"number": 1}, {"number": 1, "digest": 2}])

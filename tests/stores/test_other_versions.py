@@ -7,7 +7,7 @@ import pytest
 
 from deniable.foundation.errors import Refused
 from schemas.spec.release_spec import ReleaseSpec, load_spec
-from stores.ledger.ledger import Ledger, ledger_place
+from stores.ledger.state_ledger import state_ledger
 from stores.releases.resumable_releases import (
     ResumableRelease,
     begun_releases,
@@ -102,7 +102,7 @@ def test_a_note_that_cannot_be_read_is_of_the_dataset_that_its_release_was_charg
     people, firms = (spec_of(tmp_path, dataset, "yearly") for dataset in ("people", "firms"))
     for spec in (people, firms):
         require_nothing_of(tmp_path, spec)
-    ledger = Ledger.open(ledger_place(tmp_path))
+    ledger = state_ledger(tmp_path)
     ledger.set_policy(policy())
     ledger.reserve(charge(release=BEGUN["release_id"]))
     require_refused(tmp_path, people, str(BEGUN["release_id"]))

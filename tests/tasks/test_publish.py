@@ -23,6 +23,7 @@ from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.keys.signed_record import SignedRecord, read_signed
 from stores.keys.signing_keys import rotate_key
 from stores.ledger.anchor import ANCHOR
+from stores.ledger.evidence import NOTES
 from stores.publication.release_folder import CSV, PARQUET, check_files, check_tables, publish_folder, write_table
 from stores.statement.statement import in_words, statement, statement_in_words
 from stores.tables.tables import decode, read_codes
@@ -346,6 +347,7 @@ def test_a_release_that_was_not_charged_what_it_spent_is_not_published(drawn: Dr
     shutil.rmtree(workspace.state / "ledger")
     # All that would speak against another ledger is gone too.
     (workspace.state / ANCHOR).unlink()
+    shutil.rmtree(workspace.state / NOTES)
     shutil.rmtree(workspace.vault / "steps", ignore_errors=True)
     with pytest.raises(Refused, match=r"must hold against its own record, .* nothing was published"):
         drawn.publish()
