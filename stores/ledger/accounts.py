@@ -28,7 +28,6 @@ from stores.keys.trust_file import keys_folder, make_keys_folder
 from stores.ledger.evidence import NOTES
 from stores.ledger.ledger import Ledger
 from stores.own_files import read_own
-from stores.tables.sources import locate
 from stores.vault.disk import replace_whole
 from stores.vault.private_files import make_private_folder
 
@@ -219,8 +218,14 @@ def _place_of(spec: ReleaseSpec) -> list[Any]:
     """The place of a source: the real path of a file, or its address; a package with its tables."""
     if not isinstance(spec.source, FileSource):
         return ["source", spec.source.model_dump(mode="json")]
-    place = locate(spec.source, spec.folder)
+    place = _located(spec.source, spec.folder)
     return ["place", place if isinstance(place, str) else str(place.resolve())]
+
+
+def _located(source: FileSource, folder: Path) -> Path | str:
+    from stores.tables.sources import locate  # noqa: PLC0415 - imports Arrow and pandas
+
+    return locate(source, folder)
 
 
 def _content_of(spec: ReleaseSpec) -> list[Any] | None:
@@ -230,7 +235,7 @@ def _content_of(spec: ReleaseSpec) -> list[Any] | None:
     """
     if not isinstance(spec.source, FileSource):
         return None
-    place = locate(spec.source, spec.folder)
+    place = _located(spec.source, spec.folder)
     if isinstance(place, str):
         return None
     found = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]

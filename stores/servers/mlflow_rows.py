@@ -9,7 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from sqlalchemy import Column, Connection, MetaData, RowMapping, String, Table, and_, literal, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    MetaData,
+    PrimaryKeyConstraint,
+    RowMapping,
+    String,
+    Table,
+    and_,
+    literal,
+    select,
+    text,
+)
+from sqlalchemy.types import NullType
 
 from deniable.ledger.entries import digest_of
 
@@ -41,6 +54,7 @@ INTERFACE: Mapping[str, frozenset[str]] = {
 """The tables that a release uses, and their columns whose values MLflow's interface returns."""
 
 NOT_COMPARED: Mapping[str, str] = {
+    "alembic_version": "the version of MLflow's tables, which changes with an upgrade and belongs to no release",
     "experiment_tags": "the page that all releases of a dataset share, which the next one rewrites",
     "experiments.artifact_location": "the place of files of later runs; each run names the place of its own",
     "experiments.last_update_time": "changes with the next release of the dataset",
@@ -54,6 +68,12 @@ NOT_COMPARED: Mapping[str, str] = {
 """The tables and columns that are not compared, each with the reason."""
 
 _AT_ONCE = 500
+
+_COLUMNS_IN_SQLITE = text(
+    "SELECT here.name, col.name, col.type, col.pk FROM sqlite_master AS here, pragma_table_xinfo(here.name) AS col "
+    "WHERE here.type = 'table' AND here.name NOT LIKE 'sqlite~_%' ESCAPE '~' AND col.hidden != 1 "
+    "ORDER BY here.name, col.cid"
+)
 
 Row: TypeAlias = Mapping[str, str]
 
@@ -81,9 +101,29 @@ def rows_of(connection: Connection, runs: Sequence[str]) -> ReleaseRows:
         connection: to MLflow's database.
         runs: ids of the release's run and of the runs below it, in this order.
     """
+    return _Search(connection, tables_of(connection)).found(runs)
+
+
+def tables_of(connection: Connection) -> Mapping[str, Table]:
+    """Return the tables of a database with their columns and primary keys.
+
+    SQLAlchemy asks SQLite about each table a dozen times, with indexes and foreign keys; one statement is enough.
+    """
     there = MetaData()
-    there.reflect(connection)
-    return _Search(connection, there.tables).found(runs)
+    if connection.dialect.name != "sqlite":
+        there.reflect(connection)
+        return there.tables
+    types = connection.dialect.ischema_names
+    columns: dict[str, list[Column[Any]]] = {}
+    keys: dict[str, dict[int, str]] = {}
+    for table, name, declared, place in connection.execute(_COLUMNS_IN_SQLITE):
+        kind = types.get(declared.partition("(")[0].strip().upper(), NullType)
+        columns.setdefault(table, []).append(Column(name, kind))
+        keys.setdefault(table, {}).update({place: name} if place else {})
+    return {
+        table: Table(table, there, *each, PrimaryKeyConstraint(*(name for _, name in sorted(keys[table].items()))))
+        for table, each in columns.items()
+    }
 
 
 def why_not_compared(table: str, column: str) -> str:
@@ -114,9 +154,9 @@ class _Search:
             self._list(table, "run_uuid", owners)
         read = self._list("inputs", "destination_id", owners)
         for table, key, of in (("datasets", "dataset_uuid", "source_id"), ("input_tags", "input_uuid", "input_uuid")):
-            for run in runs:
-                mine = [row[of] for row in read if row["destination_id"] == run]
-                self._list(table, key, dict.fromkeys(mine, owners[run]))
+            for row in self._select(table, key, list(dict.fromkeys(each[of] for each in read))):
+                for run in {each["destination_id"] for each in read if each[of] == row[key]}:
+                    self._add(table, owners[run], row, but=key)
         homes = [row["experiment_id"] for row in own if row["run_uuid"] == runs[0]]
         self._list("experiments", "experiment_id", {home: f"experiment {home}" for home in homes})
 
@@ -162,7 +202,7 @@ class _Search:
     def _list_mentions(self, name: str, owners: Mapping[str, str]) -> None:
         """List the rows of a table that have one of some ids in any text."""
         for column in self.tables[name].columns:
-            if isinstance(column.type, String):
+            if isinstance(column.type, String | NullType):
                 self._list(name, column.name, owners)
 
     def _select(self, name: str, key: str, ids: Sequence[Any]) -> list[RowMapping]:

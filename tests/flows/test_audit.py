@@ -225,7 +225,7 @@ def test_no_list_of_what_is_not_compared_has_more_than_it_needs(kept: Kept) -> N
     assert INTERFACE.keys() <= tables
     assert {f"{table}.{column}" for table, columns in INTERFACE.items() for column in columns} <= set(target.columns())
     assert target.unused().isdisjoint(INTERFACE), "a release has a row in every table that is named"
-    assert len(NOT_COMPARED) + len(NOT_AUDITED) <= 16
+    assert len(NOT_COMPARED) + len(NOT_AUDITED) <= 17
     page = (Path(__file__).resolve().parents[2] / "docs" / "design" / "audit-scope.md").read_text(encoding="utf-8")
     assert dict(re.findall(r"^\| `(.+)` \| (.+) \|$", page, re.MULTILINE)) == {**NOT_COMPARED, **NOT_AUDITED}
 

@@ -120,7 +120,7 @@ def test_the_plan_of_a_release_that_would_be_refused_says_so_with_both_numbers(
 def test_the_plan_command_refuses_a_wrong_spec_with_status_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("flows.__main__.prepare_environment", lambda state: state)
+    monkeypatch.setattr("flows.__main__.prepare_environment", lambda state, **_: state)
     assert main(["plan", str(seedless(tmp_path, split__holdout=2)), "--state", str(tmp_path)]) == 2
     assert "split.holdout" in capsys.readouterr().err
 

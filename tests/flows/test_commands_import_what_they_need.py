@@ -134,8 +134,9 @@ def watched_code(code: str, home: Path, *arguments: str, **variables: str) -> di
         (["ledger", "show"], set(), set(), 900, 40),
         (["keys", "show"], set(), set(), 650, 10),
         (["find"], {"mlflow", "pandas", "pyarrow", "scipy"}, {"mlflow.genai", "requests"}, 2550, 40),
-        # Schemas are pandera's; numba opens a folder for each function that it would compile.
-        (["plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1600, 170),
+        # Schemas are pandera's; numba opens a folder for each function that it would compile. An account is found
+        # by a key and a note.
+        (["plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1600, 172),
     ],
 )
 def test_a_question_needs_no_server_few_libraries_and_few_files(

@@ -116,7 +116,7 @@ def test_a_signal_that_nothing_heard_of_stops_the_steps() -> None:
 def test_a_command_was_interrupted_whatever_became_of_the_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "prepare_environment", lambda state: state)
+    monkeypatch.setattr(command, "prepare_environment", lambda state, **_: state)
     monkeypatch.setattr(unfinished, "left_in_words", lambda _: [_Document(number=1).model_dump_json()])
     assert main(["unfinished", "--state", str(tmp_path)]) == INTERRUPTED
     assert "interrupted." in capsys.readouterr().err
@@ -129,7 +129,7 @@ def test_the_same_error_without_a_signal_is_an_error(
         msg = "Error calling function"
         raise PydanticSerializationError(msg)
 
-    monkeypatch.setattr(command, "prepare_environment", lambda state: state)
+    monkeypatch.setattr(command, "prepare_environment", lambda state, **_: state)
     monkeypatch.setattr(unfinished, "left_in_words", failed)
     assert main(["unfinished", "--state", str(tmp_path)]) == FAILED
     assert "PydanticSerializationError" in capsys.readouterr().err

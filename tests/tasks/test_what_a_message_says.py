@@ -78,7 +78,7 @@ def test_a_release_that_failed_is_said_to_be_paid_for_only_if_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], charged: object, said: str
 ) -> None:
     begun = ResumableRelease("small-1", "people", "", "", finished=False, destroy_key=False)
-    monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
+    monkeypatch.setattr(command, "_prepared", lambda *_, **__: tmp_path)
     monkeypatch.setattr(
         command, "_carry_out", Mock(side_effect=LedgerUnavailable("the ledger must answer, and does not."))
     )
@@ -93,7 +93,7 @@ def test_a_release_that_failed_is_said_to_be_paid_for_only_if_it_was(
 def test_a_state_folder_that_turned_read_only_is_said_to_be_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
 ) -> None:
-    monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
+    monkeypatch.setattr(command, "_prepared", lambda *_, **__: tmp_path)
     monkeypatch.setattr(
         command, "_carry_out", Mock(side_effect=OSError(number, os.strerror(number), str(tmp_path / "x")))
     )
@@ -108,7 +108,7 @@ def test_an_unexpected_error_is_told_though_its_details_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "vault" / "last-error.txt").mkdir(parents=True)
-    monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
+    monkeypatch.setattr(command, "_prepared", lambda *_, **__: tmp_path)
     monkeypatch.setattr(command, "_carry_out", Mock(side_effect=ZeroDivisionError()))
     monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["ledger", "show"]) == command.FAILED
@@ -138,7 +138,7 @@ def test_a_replay_says_why_counts_stopped_it_and_shows_none_of_them(tmp_path: Pa
 def test_the_details_of_an_unexpected_error_are_for_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "_prepared", lambda _: tmp_path)
+    monkeypatch.setattr(command, "_prepared", lambda *_, **__: tmp_path)
     monkeypatch.setattr(command, "_carry_out", Mock(side_effect=ValueError("Quux of Upper Street")))
     monkeypatch.setattr(command, "end_in_order", lambda: None)
     assert command.main(["ledger", "show"]) == command.FAILED
