@@ -3,12 +3,26 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo
 
-from deniable.foundation.spec_values import Count, Strict
+from deniable.foundation.spec_values import Count, Strict, domain_known_to
 
 _LARGEST_CHUNK = 100_000_000
 LARGEST_K = 10**6
+
+
+def leaves_a_prefix(omega: int, info: ValidationInfo) -> int:
+    """A number of re-sampled attributes, if it leaves one to copy.
+
+    Raises:
+        ValueError: it leaves none.
+    """
+    domain = domain_known_to(info)
+    if domain is not None and omega >= len(domain):
+        raise ValueError(
+            f"must be less than {len(domain)}, the number of attributes, got {omega}; to copy none use seedless"
+        )
+    return omega
 
 
 class SamplerEntry(Strict):

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from deniable.foundation.spec_values import Count, Delta, Epsilon, domain_known_to
-from deniable.samplers.entry import LARGEST_K, SamplerEntry
+from deniable.foundation.spec_values import Count, Delta, Epsilon
+from deniable.samplers.entry import LARGEST_K, SamplerEntry, leaves_a_prefix
 
 
 class Entry(SamplerEntry):
@@ -34,23 +34,13 @@ class Entry(SamplerEntry):
     }
 
     guarantee: Literal["histogram_seeds"]
-    omega: Count
+    omega: Annotated[Count, AfterValidator(leaves_a_prefix)]
     epsilon: Epsilon
     delta: Delta
     k: Annotated[Count, Field(le=LARGEST_K)] | None = None
     beta: Delta | None = None
     max_rows: Count | None = Field(default=None, validate_default=True)
     epsilon_rows: Epsilon | None = None
-
-    @field_validator("omega")
-    @classmethod
-    def _leaves_a_prefix(cls, omega: int, info: ValidationInfo) -> int:
-        domain = domain_known_to(info)
-        if domain is not None and omega >= len(domain):
-            raise ValueError(
-                f"must be less than {len(domain)}, the number of attributes, got {omega}; to copy none use seedless"
-            )
-        return omega
 
     @field_validator("max_rows")
     @classmethod

@@ -19,8 +19,8 @@ from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.poisson_attempts import release_from_seeds, wide_words, without_passed
 from deniable.plausible_deniability.seed_prefixes import SeedTally
 from deniable.privacy.accounting import best
-from deniable.samplers.poisson_seeds.spec import ATTEMPTS_PER_RECORD, Entry
-from deniable.samplers.poisson_seeds.verification import STEP
+from deniable.samplers.poisson_seeds.spec import Entry
+from deniable.samplers.poisson_seeds.verification import ATTEMPTS_PER_RECORD, STEP
 from deniable.samplers.tested_seeds.sampler import SEED_INDEX
 
 _LEAST_TARGET, _MOST_TARGET, _TARGETS_PER_RECORD = 20_000, 400_000, 8

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from deniable.foundation.spec_values import Count, Delta, Epsilon, domain_known_to
-from deniable.samplers.entry import LARGEST_K, SamplerEntry
-
-ATTEMPTS_PER_RECORD = Fraction(13, 10)
-"""Mean number of attempts of the public number of rows, for each record wanted: raking chooses among more records."""
+from deniable.foundation.spec_values import Count, Delta, Epsilon
+from deniable.samplers.entry import LARGEST_K, SamplerEntry, leaves_a_prefix
+from deniable.samplers.poisson_seeds.verification import ATTEMPTS_PER_RECORD
 
 
 class Entry(SamplerEntry):
@@ -33,7 +31,7 @@ class Entry(SamplerEntry):
     }
 
     guarantee: Literal["poisson_seeds"]
-    omega: Count
+    omega: Annotated[Count, AfterValidator(leaves_a_prefix)]
     plausible: Annotated[Count, Field(le=LARGEST_K)] = 50
     epsilon: Epsilon
     delta: Delta
@@ -48,16 +46,6 @@ class Entry(SamplerEntry):
     def fewest_seeds(self) -> int | None:
         """The number of plausible seeds that a record from a seed must have."""
         return self.plausible
-
-    @field_validator("omega")
-    @classmethod
-    def _leaves_a_prefix(cls, omega: int, info: ValidationInfo) -> int:
-        domain = domain_known_to(info)
-        if domain is not None and omega >= len(domain):
-            raise ValueError(
-                f"must be less than {len(domain)}, the number of attributes, got {omega}; to copy none use seedless"
-            )
-        return omega
 
     @field_validator("public_rows")
     @classmethod

@@ -20,7 +20,8 @@ from deniable.privacy.step_costs import StepCost
 STEP: Final = "attempt_seeds"
 """The step that pays for all attempts."""
 
-_ATTEMPTS_PER_RECORD = Fraction(13, 10)
+ATTEMPTS_PER_RECORD: Final = Fraction(13, 10)
+"""Mean number of attempts of the public number of rows, for each record wanted: raking chooses among more records."""
 
 
 def planned_attempts(spec: Document, _: Domain, step: StepCost, delta: Delta) -> Planned:
@@ -30,7 +31,7 @@ def planned_attempts(spec: Document, _: Domain, step: StepCost, delta: Delta) ->
         query="records released by their number of plausible seeds",
         part="seeds",
         outputs=1,
-        attempts_per_row=_ATTEMPTS_PER_RECORD * asked["records"] / asked["public_rows"],
+        attempts_per_row=ATTEMPTS_PER_RECORD * asked["records"] / asked["public_rows"],
         plausible=asked["plausible"],
         passes=_stated_law(step.events),
     )
