@@ -25,7 +25,6 @@ from stores.keys.signed_record import read_signed
 from stores.own_files import own_descriptor, read_own, read_own_text
 from stores.vault.disk import flush_to_disk, replace_whole
 from stores.vault.private_files import make_private_folder
-from stores.vault.step_log import spent_nothing
 
 NOTES = "ledger-notes"
 """Folder of the notes: a file for each release, with the entries of its charges, and one for all policies."""
@@ -218,6 +217,8 @@ class Witnesses:
             )
 
     def _of_vault(self, place: Path) -> Iterator[Proof]:
+        from stores.vault.step_log import spent_nothing  # noqa: PLC0415 - imports the specs
+
         if spent_nothing(place.parent, _LEARN):
             return
         with suppress(DeniableError, OSError, ValueError, KeyError, TypeError):
