@@ -22,6 +22,7 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from sqlalchemy.types import NullType
 
 from deniable.ledger.entries import digest_of
@@ -113,7 +114,7 @@ def tables_of(connection: Connection) -> Mapping[str, Table]:
     if connection.dialect.name != "sqlite":
         there.reflect(connection)
         return there.tables
-    types = connection.dialect.ischema_names
+    types = SQLiteDialect.ischema_names
     columns: dict[str, list[Column[Any]]] = {}
     keys: dict[str, dict[int, str]] = {}
     for table, name, declared, place in connection.execute(_COLUMNS_IN_SQLITE):

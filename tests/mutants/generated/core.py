@@ -134,9 +134,13 @@ MECHANISMS: dict[str, tuple[Part, ...]] = {
     ),
     "poisson_seeds": (
         *_parts("deniable/samplers/poisson_seeds", sampler="*"),
-        *_parts("deniable/plausible_deniability", poisson_attempts="*", pass_law="*"),  # noqa: S106 - a module
+        *_parts(
+            "deniable/plausible_deniability",
+            poisson_attempts="*",
+            pass_law="*",  # noqa: S106 - a module
+            poisson_numbers="*",
+        ),
         *_parts("deniable/privacy", poisson_pairs="*"),
-        *_parts("deniable/foundation", poisson="*"),
     ),
     "seedless": (
         *_parts("deniable/samplers/seedless", sampler="_open"),
