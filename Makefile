@@ -65,8 +65,9 @@ test: $(DEV) $(BROWSER) ## run all tests
 test-quick: $(DEV) ## test the mathematics and the contracts, in less than a minute
 	@TESTS=quick $(PYTEST) --numprocesses=$(CORES) $(QUICK)
 
-test-nightly: $(DEV) $(PGM) $(BROWSER) ## run all tests with all examples that they draw, and then test-system
+test-nightly: $(DEV) $(PGM) $(BROWSER) ## run all tests with all examples that they draw, test-quick, and then test-system
 	@TESTS=nightly $(PYTEST) --numprocesses=$(PROCESSES)
+	@$(MAKE) --no-print-directory test-quick
 	@$(MAKE) --no-print-directory test-system
 
 test-system: $(DEV) ## test a week of nights in which everything goes down once, and every server at every moment of a release
