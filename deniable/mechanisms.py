@@ -188,6 +188,7 @@ class PlannedStep:
         taken_in: the step in which the cost is spent, if the draws are made in a later one; otherwise `name`.
         work: total amount of work that it reports to its counter, in its own unit; 0 if it reports none.
         run: runs it.
+        compile_more: compiles the kernels that it needs for some noise only; called during installation.
     """
 
     name: str
@@ -203,6 +204,7 @@ class PlannedStep:
     taken_in: str = ""
     work: int = 0
     run: Run
+    compile_more: Callable[[], None] | None = None
 
     @property
     def task(self) -> str:

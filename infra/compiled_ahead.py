@@ -21,7 +21,6 @@ from deniable.evaluation.utility import compared_marginals, count_marginals, pre
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.tables import FamilyCounts, Tally
-from deniable.learners.loglinear.estimation.fitting import raked
 from deniable.mechanisms import URNS, drawn_from
 from deniable.models.graph import Graph
 from deniable.models.model_formats import model_from_document
@@ -64,7 +63,6 @@ def compile_kernels(spec: ReleaseSpec) -> None:
         rows = Path(folder) / "rows.parquet"
         write_codes(rows, domain, [_rows(domain)])
         released = _drawn(spec, _Counter(rows, domain), streams)
-        _rake_several_marginals()
         write_codes(Path(folder) / "released.parquet", domain, [released])
         baseline = baseline_for(spec)
         if baseline is not None:
@@ -88,6 +86,8 @@ def _drawn(spec: ReleaseSpec, counter: _Counter, streams: Any) -> Codes:
     made: dict[str, Any] = {}
     for step in planned_steps(spec):
         found = step.run(counter, {name: made[name] for name in step.reads}, streams)
+        if step.compile_more is not None:
+            step.compile_more()
         for product in step.makes:
             file = BytesIO()
             product.write(found.products[product.name], file)
@@ -98,11 +98,6 @@ def _drawn(spec: ReleaseSpec, counter: _Counter, streams: Any) -> Codes:
     prepared = None if sampler.prepare is None else made[sampler.prepare.makes[0].name]
     model = source if source is made.get(URNS.name) else model_from_document(spec.domain, source)
     return sampler.open(model, prepared, streams)(0, ROWS)
-
-
-def _rake_several_marginals() -> None:
-    """Rake a table to overlapping marginals, which the log-linear learner does for some models only."""
-    raked(np.ones((2, 2, 2)), [((0, 1), np.ones((2, 2))), ((1, 2), np.ones((2, 2)))])
 
 
 def _evaluate(tables: Sequence[Path], spec: ReleaseSpec, streams: Any) -> None:

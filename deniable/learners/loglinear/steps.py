@@ -10,6 +10,7 @@ from deniable.foundation.keys import StreamOpener
 from deniable.foundation.tables import Counts
 from deniable.learners.loglinear.dependency_graph import dependences
 from deniable.learners.loglinear.estimation.counting import Partition, SmallTables
+from deniable.learners.loglinear.estimation.fitting import rake_several_marginals
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
 from deniable.learners.loglinear.spec import Entry
@@ -42,6 +43,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
         },
         makes=(GRAPH, MODEL, MEASURED),
         run=partial(_learn, plan),
+        compile_more=rake_several_marginals,
     )
     return (step,)
 

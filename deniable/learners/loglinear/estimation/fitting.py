@@ -103,6 +103,11 @@ def raked(table: Cells, wanted: Sequence[Sums]) -> Cells:
     return table
 
 
+def rake_several_marginals() -> None:
+    """Rake a small table to overlapping marginals, which only some models need."""
+    raked(np.ones((2, 2, 2)), [((0, 1), np.ones((2, 2))), ((1, 2), np.ones((2, 2)))])
+
+
 @lru_cache(_REMEMBERED)
 def _places(shape: tuple[int, ...], marginals: tuple[tuple[int, ...], ...]) -> NDArray[np.int64]:
     """The cell of each marginal to which each cell of a table belongs, both in C order, shape (marginals, cells)."""
