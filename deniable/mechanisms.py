@@ -185,6 +185,7 @@ class PlannedStep:
         shown: public parameters, for browsing.
         reads: names of the products of earlier steps that it reads, in this order.
         makes: its products.
+        joins_learner: whether its noise is charged together with that of the learner's steps on the same part.
         taken_in: the step in which the cost is spent, if the draws are made in a later one; otherwise `name`.
         work: total amount of work that it reports to its counter, in its own unit; 0 if it reports none.
         run: runs it.
@@ -201,6 +202,7 @@ class PlannedStep:
     shown: Mapping[str, object] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     makes: tuple[Product, ...]
+    joins_learner: bool = False
     taken_in: str = ""
     work: int = 0
     run: Run

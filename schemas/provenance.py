@@ -175,6 +175,18 @@ class Step(Part):
         )
 
 
+class JointlySpent(Part):
+    """The cost of a step together with earlier ones, whose noise is composed with its own.
+
+    Attributes:
+        cost: their cost together, for which the ledger charges them.
+        steps: names of the earlier steps, in order.
+    """
+
+    cost: Spent
+    steps: tuple[str, ...]
+
+
 class StepSpent(Part):
     """The mechanisms that a step applied to one part of the data, and their cost.
 
@@ -185,6 +197,7 @@ class StepSpent(Part):
         guarantee: its cost; None if there is no differential privacy.
         record: cost of the record of one attempt, by the exact form of Theorem 1, if candidates are tested.
         events: the mechanism events.
+        joint: its cost together with earlier steps, if the ledger charges that instead of the sum.
     """
 
     step: str
@@ -193,6 +206,8 @@ class StepSpent(Part):
     guarantee: Spent | None
     record: Spent | None
     events: tuple[dict[str, Any], ...]
+    # Records of steps that are charged alone remain as they were before there were others.
+    joint: JointlySpent | None = Field(default=None, exclude_if=lambda joint: joint is None)
 
 
 class Cost(Part):

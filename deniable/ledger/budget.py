@@ -1,11 +1,12 @@
 """Total cost of the charges to a dataset, and its comparison with a cap.
 
-Within one split under one key, the costs of steps on the same part are summed, and the parts are combined by
-joint_split. Steps that read all rows, other splits and other releases are summed: basic composition. The sum also holds
-for adaptive queries and for interleaved steps of several releases (Vadhan, Zhang 2023), with adaptively chosen costs
-(Haney et al. 2023). Two releases that share a split and a key, as a replay does, are summed as one, because the split
-hides a record only once. The list of charges (state) and the cost of one charge's events (accounting, seed_accounting)
-do not belong here.
+Within one split under one key, the costs of steps on the same part are summed, or composed where a charge states its
+cost together with earlier ones, and the parts are combined by joint_split. Steps that read all rows, other splits and
+other releases are summed: basic composition. The sum also holds for adaptive queries and for interleaved steps of
+several releases (Vadhan, Zhang 2023), with adaptively chosen costs (Haney et al. 2023). Two releases that share a split
+and a key, as a replay does, are summed as one, because the split hides a record only once. Charges with a joint cost
+are one interactive mechanism with that cost, which these theorems sum with all others, whatever is charged between
+them. The list of charges (state) and the cost of one charge's events (accounting, seed_accounting) do not belong here.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -201,22 +202,23 @@ def cost_of(charges: Iterable[Charge], seed_cost: SeedCost = "total") -> Cost:
 def cost_of_split(charges: Sequence[Charge], seed_cost: SeedCost) -> Cost:
     """Total cost of the charges to the parts of one split, rounded up; or of those to all rows.
 
-    Within a part costs are summed. With eta the sum of the parts' probabilities p_a, the parts together cost epsilon =
-    ln(1 + sum of p_a (e^epsilon_a - 1)) and delta = eta * (largest delta_a): composition.joint_split, which has the
-    proof.
+    Within a part costs are summed, or composed (`cost_of_part`). With eta the sum of the parts' probabilities p_a, the
+    parts together cost epsilon = ln(1 + sum of p_a (e^epsilon_a - 1)) and delta = eta * (largest delta_a):
+    composition.joint_split, which has the proof.
 
     Raises:
         InvalidInput: one part has two probabilities, or the probabilities sum to more than 1.
     """
-    parts: dict[str, tuple[Fraction, Cost]] = {}
+    by_part: dict[str, list[Charge]] = {}
     for charge in charges:
-        probability, before = parts.get(charge.part, (charge.probability, NOTHING))
-        if probability != charge.probability:
+        before = by_part.setdefault(charge.part, [])
+        if before and before[0].probability != charge.probability:
             raise InvalidInput(
-                f"the part {charge.part} must have one probability within a split, got {probability} and "
+                f"the part {charge.part} must have one probability within a split, got {before[0].probability} and "
                 f"{charge.probability}; give another split another digest."
             )
-        parts[charge.part] = probability, before + charge.cost(seed_cost)
+        before.append(charge)
+    parts = {part: (those[0].probability, cost_of_part(those, seed_cost)) for part, those in by_part.items()}
     kept = sum((probability for probability, _ in parts.values()), start=Fraction(0))
     if kept > 1:
         raise InvalidInput(
@@ -227,6 +229,32 @@ def cost_of_split(charges: Sequence[Charge], seed_cost: SeedCost) -> Cost:
         epsilon=_joint_epsilon([(probability, cost.epsilon) for probability, cost in parts.values()]),
         delta=kept * max((cost.delta for _, cost in parts.values()), default=Fraction(0)),
     )
+
+
+def cost_of_part(charges: Sequence[Charge], seed_cost: SeedCost) -> Cost:
+    """Total cost of charges to the same rows: their sum, in which a joint cost replaces the charges that it is of.
+
+    It does so only if all of these are among the charges, and none of them is part of another joint cost: the sum of a
+    period may lack those of the period before, and then counts the charge with its cost alone.
+
+    Args:
+        charges: the charges, in the order in which they were reserved.
+        seed_cost: the cost counted for candidates tested for plausible deniability.
+    """
+    if all(charge.joint is None for charge in charges):
+        return sum((charge.cost(seed_cost) for charge in charges), start=NOTHING)
+    alone: dict[str, Cost] = {}
+    together = NOTHING
+    for charge in charges:
+        cost, joint = charge.cost(seed_cost), charge.joint
+        if joint is not None and alone.keys() >= set(joint.others):
+            apart = sum((alone[identity] for identity in joint.others), start=cost)
+            if not joint.claim.cost.exceeds(apart):
+                together += joint.claim.cost
+                alone = {identity: each for identity, each in alone.items() if identity not in joint.others}
+                continue
+        alone[charge.identity] = alone.get(charge.identity, NOTHING) + cost
+    return sum(alone.values(), start=together)
 
 
 def _split(charge: Charge) -> tuple[str, str]:

@@ -259,6 +259,35 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Joint:
+    """The cost of a charge together with earlier ones, whose noise is composed with its own.
+
+    Attributes:
+        claim: their cost together.
+        others: identities of the earlier charges, on the same part of the same split under the same key.
+    """
+
+    claim: Claim
+    others: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a cost together with nothing, and one counted twice."""
+        if not self.others or len(set(self.others)) != len(self.others):
+            raise InvalidInput("a joint cost must name earlier charges, each once, got none or one of them twice.")
+        for identity in self.others:
+            _require_text("others", identity)
+
+    def to_content(self) -> Content:
+        """The cost as plain values."""
+        return {**self.claim.to_content(), "others": list(self.others)}
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Joint":
+        """Read the cost from plain values."""
+        return cls(claim=Claim.from_content(content), others=tuple(content["others"]))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Charge:
     """The cost of one step of a release on one part of a dataset, charged before it draws.
 
@@ -277,6 +306,7 @@ class Charge:
             under one key are assumed to be disjoint.
         claim: the step's guarantee for its part.
         per_record: for candidates tested for plausible deniability, the cost of one attempt (Theorem 1).
+        joint: the cost together with earlier charges, if it is less than the sum; `claim` remains the cost alone.
         events: the mechanism events, for one record.
         most_records: the most records of one person that are read; the claim is then for a person with all of them.
         inputs: keyed digest of the exact inputs.
@@ -295,6 +325,7 @@ class Charge:
     split: str
     claim: Claim
     per_record: Claim | None = None
+    joint: Joint | None = None
     events: tuple[MechanismEvent, ...]
     inputs: str
     parameters: "Mapping[str, Parameter]" = field(default_factory=dict)
@@ -323,11 +354,17 @@ class Charge:
                 f"a charge must have events, all of its part {self.part}, got events of "
                 f"{', '.join(sorted({event.part for event in self.events})) or 'none'}."
             )
+        self._require_candidates_alone()
+
+    def _require_candidates_alone(self) -> None:
+        """Refuse candidates tested together with anything else, and their costs for other mechanisms."""
         tests = sum(isinstance(event, PrivacyTestEvent) for event in self.events)
         if tests and len(self.events) != 1:
             raise InvalidInput("candidates tested for plausible deniability must be charged alone, got other events.")
         if self.per_record is not None and not tests:
             raise InvalidInput("only candidates tested for plausible deniability have a cost per record, got others.")
+        if tests and self.joint is not None:
+            raise InvalidInput("candidates tested for plausible deniability must be charged alone, got a joint cost.")
         if tests and self.most_records > 1:
             raise InvalidInput("candidates tested for plausible deniability must have one record of each person.")
 
@@ -366,6 +403,7 @@ class Charge:
             "inputs": self.inputs,
             "parameters": _plain_items(self.parameters),
             "commitment": self.commitment,
+            **_unless_empty(joint=None if self.joint is None else self.joint.to_content()),
             # Entries of one record each stay as they were before there were others.
             **({} if self.most_records == 1 else {"most_records": self.most_records}),
         }
@@ -373,12 +411,13 @@ class Charge:
     @classmethod
     def from_content(cls, content: Content) -> "Charge":
         """Read the fact from plain values."""
-        per_record = content["per_record"]
+        per_record, joint = content["per_record"], content.get("joint")
         return cls(
             **{name: content[name] for name in ("dataset", "release", "step", "mechanism", "part", "split")},
             probability=_exact(content["probability"]),
             claim=Claim.from_content(content["claim"]),
             per_record=None if per_record is None else Claim.from_content(per_record),
+            joint=None if joint is None else Joint.from_content(joint),
             events=tuple(from_record(event) for event in content["events"]),
             inputs=content["inputs"],
             parameters={name: _parameter(value) for name, value in content["parameters"].items()},

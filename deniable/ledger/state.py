@@ -27,6 +27,7 @@ from deniable.ledger.entries import (
     require_time,
 )
 from deniable.ledger.signatures import fault_of_signature
+from deniable.privacy.loss import PrivacyTestEvent
 
 
 class LedgerBroken(DeniableError):
@@ -285,6 +286,8 @@ class LedgerState:
             raise LedgerBroken(f"the draw was charged before, by entry {self._charges[charge.identity].entry.number}")
         if charge.dataset not in self.policies:
             raise LedgerBroken(f"dataset {charge.dataset} has no policy")
+        if (fault := self._fault_of_joint(charge)) is not None:
+            raise LedgerBroken(fault)
         # The lifetime sum first: every dataset has it, and it refuses inconsistent parts.
         self._tally(charge.dataset, self.policies[charge.dataset].seed_cost, _Span())
         for (dataset, _, span), tally in self._tallies.items():
@@ -293,6 +296,21 @@ class LedgerState:
         self._charges[charge.identity] = Charged(entry, charge)
         self.commitments.add(charge.commitment)
         self.releases.add(charge.release)
+
+    def _fault_of_joint(self, charge: Charge) -> str | None:
+        """The fault of the earlier charges with which one is charged together; None if none."""
+        if charge.joint is None:
+            return None
+        for identity in charge.joint.others:
+            other = self._charges.get(identity)
+            if other is None:
+                return f"step {charge.step} is charged together with a draw that was not charged before"
+            for name in ("dataset", "commitment", "split", "part", "most_records"):
+                if getattr(other.charge, name) != getattr(charge, name):
+                    return f"step {charge.step} is charged together with a draw of another {name}"
+            if any(isinstance(event, PrivacyTestEvent) for event in other.charge.events):
+                return f"step {charge.step} is charged together with candidates tested, which are charged alone"
+        return None
 
     def _commit(self, output: Output) -> None:
         charged = self._charges.get(output.identity)

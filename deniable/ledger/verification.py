@@ -99,7 +99,7 @@ def verify(records: Sequence[object], *, head: str | None = None, count: int | N
         if fault := entry.fault_after(predecessor):
             chain.append(f"entry {position}: {fault}")
         predecessor = entry
-        claims += _claim_faults(entry)
+        claims += _claim_faults(entry, books)
         # Entries that do not follow cannot be summed.
         if not chain and not contents:
             _follow(books, entry, contents=contents, caps=caps)
@@ -161,8 +161,13 @@ def _follow(books: LedgerState, entry: Entry, *, contents: list[str], caps: list
     ]
 
 
-def _claim_faults(entry: Entry) -> list[str]:
-    """Faults where a charge's events cost more than it claims; unreadable entries are reported elsewhere."""
+def _claim_faults(entry: Entry, books: LedgerState) -> list[str]:
+    """Faults where a charge's events cost more than it claims; unreadable entries are reported elsewhere.
+
+    Args:
+        entry: the entry.
+        books: the state before it. A joint cost with charges that are not in it is a fault of the entry's content.
+    """
     try:
         charge = entry.fact()
     except InvalidInput:
@@ -172,7 +177,24 @@ def _claim_faults(entry: Entry) -> list[str]:
     faults = [fault_of_claim(charge.events, charge.claim.cost, charge.most_records)]
     if charge.per_record is not None:
         faults.append(_claim_fault(charge.events, charge.per_record.cost, _each_record))
+    if charge.joint is not None and all(map(books.is_charged, charge.joint.others)):
+        others = [books.charged(identity).charge for identity in charge.joint.others]
+        fault = fault_of_joint(charge, others)
+        faults.append(fault and f"together with {', '.join(each.step for each in others)}, {fault}")
     return [f"entry {entry.number}: step {charge.step}: {fault}" for fault in faults if fault is not None]
+
+
+def fault_of_joint(charge: Charge, others: Sequence[Charge]) -> str | None:
+    """The fault of a charge's cost together with earlier ones; None if none, or if it has no such cost.
+
+    Args:
+        charge: the charge.
+        others: the charges that it names, in any order.
+    """
+    if charge.joint is None:
+        return None
+    events = tuple(event for each in (*others, charge) for event in each.events)
+    return fault_of_claim(events, charge.joint.claim.cost, charge.most_records)
 
 
 def fault_of_claim(events: Events, claimed: Cost, most_records: int = 1) -> str | None:

@@ -38,6 +38,19 @@ _FINENESS = 1.001
 _DIGITS = 9
 
 
+@dataclass(frozen=True)
+class JointCost:
+    """The cost of a step together with earlier ones, whose noise is composed with its own.
+
+    Attributes:
+        guarantee: their cost together, which is less than the sum.
+        steps: names of the earlier steps, in order; they read the same part.
+    """
+
+    guarantee: Guarantee
+    steps: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepCost:
     """The mechanisms that one step of a release applies to one part of the data.
@@ -53,6 +66,7 @@ class StepCost:
             privacy test 2.
         record_t: the t of Theorem 1, in versions that did not use its exact form.
         most_records: the most records of one person that are read; 1 if the privacy unit is one record.
+        joint: the cost together with earlier steps, with which it is charged; None if it is charged alone.
     """
 
     step: str
@@ -63,6 +77,7 @@ class StepCost:
     record: Guarantee | None = None
     record_t: int | None = None
     most_records: int = 1
+    joint: JointCost | None = None
 
     @property
     def charged(self) -> Guarantee:
@@ -130,6 +145,32 @@ def added_up(steps: Sequence[StepCost]) -> Guarantee:
     )
 
 
+def joint_cost(step: StepCost, earlier: Sequence[StepCost], accountant: Accountant = best) -> JointCost | None:
+    """The cost of a step together with all earlier ones on the same part, composed as in the total.
+
+    Args:
+        step: the step.
+        earlier: the steps before it.
+        accountant: composes their noise.
+
+    Returns:
+        The cost; None if it is no less than the sum, as where the loss of one of them has no known distribution, or if
+        no earlier step reads the part.
+    """
+    noisy = [each for each in (*earlier, step) if each.part == step.part and _is_noise(each)]
+    if len(noisy) == 1 or not _is_noise(step):
+        return None
+    together = _same_records(noisy, accountant)
+    if not together.epsilon < sequential([each.charged for each in noisy]).epsilon:
+        return None
+    return JointCost(together, tuple(each.step for each in noisy[:-1]))
+
+
+def _is_noise(step: StepCost) -> bool:
+    """Whether a step has a guarantee by noise, which is composed with that of others; candidates tested are not."""
+    return step.guarantee is not None and not any(isinstance(event, PrivacyTestEvent) for event in step.events)
+
+
 def _by_part(steps: Sequence[StepCost]) -> list[tuple[StepCost, ...]]:
     """The steps that read each part, by the part's name."""
     by_part = groupby(sorted(steps, key=attrgetter("part")), key=attrgetter("part"))
@@ -161,8 +202,7 @@ def _noise_together(steps: Sequence[StepCost], accountant: Accountant) -> Guaran
     try:
         found = accountant(events, delta_of_record(largest, delta, most))
     except InvalidInput:
-        if most == 1:
-            raise
+        # As where one mechanism is known by its loss distribution alone, and another has none.
         return Guarantee(inf, delta, "none")
     # Noise scaled to a sensitivity known later is composed as on the finest grid; a thousandth covers the difference.
     found = replace(found, epsilon=found.epsilon * _FINENESS)

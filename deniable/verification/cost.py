@@ -17,7 +17,7 @@ from deniable.ledger.verification import fault_of_claim
 from deniable.privacy.accounting import best_again
 from deniable.privacy.loss import NOTHING, Guarantee, from_record
 from deniable.privacy.planned import EXACTLY, ExpectedStep, faults_of_figure
-from deniable.privacy.step_costs import SHARED, StepCost, combine
+from deniable.privacy.step_costs import SHARED, JointCost, StepCost, combine, joint_cost
 from deniable.record.statement import guarantee_of
 from deniable.samplers.registry import holds_for_several_records
 from deniable.verification.planned_events import for_one_record, most_records_in, planned_steps, taken_in
@@ -47,6 +47,7 @@ def step_costs(record: Mapping[str, Any]) -> tuple[StepCost, ...]:
             record=_maybe(step["record"]),
             record_t=step.get("record_t"),  # of records of version 1
             most_records=most_records_in(record),
+            joint=_joint(step.get("joint")),
         )
         for step in record["cost"]["steps"]
     )
@@ -79,10 +80,28 @@ def check_totals(record: Mapping[str, Any], steps: Sequence[StepCost]) -> Check:
         if name in cost:
             fault = faults_of_figure(_maybe(cost[name]), found, _tolerance(name, steps))
             faults += [f"cost.{name}{each}" for each in fault]
+    faults += [fault for place in range(len(steps)) for fault in _faults_of_joint(steps[: place + 1])]
     of_theorem_1 = next((step.record_t for step in steps if step.record_t is not None), None)
     if cost.get("record_t") != of_theorem_1:
         faults.append(f"cost.record_t is {cost.get('record_t')}, but the step of the candidates gives {of_theorem_1}")
     return Check("the costs of the model and of the release follow from those of the steps", tuple(faults))
+
+
+def _faults_of_joint(steps: Sequence[StepCost]) -> Iterator[str]:
+    """Faults where the stated cost of the last of some steps together with the earlier ones does not follow.
+
+    A record need not state one: the ledger then adds up, which is no less.
+    """
+    *earlier, step = steps
+    if step.joint is None:
+        return
+    found = joint_cost(step, earlier, best_again)
+    if found is None or found.steps != step.joint.steps:
+        right = "none" if found is None else _listed(found.steps)
+        yield f"step {step.step} is charged together with {_listed(step.joint.steps)}, but must be with {right}"
+        return
+    for fault in faults_of_figure(step.joint.guarantee, found.guarantee, (_TIGHTER, _ROUNDING)):
+        yield f"the cost of step {step.step} together with {_listed(found.steps)}{fault}"
 
 
 def _derived(record: Mapping[str, Any], steps: Sequence[StepCost]) -> dict[str, Guarantee | None]:
@@ -163,6 +182,10 @@ def _tolerance(name: str, steps: Sequence[StepCost]) -> tuple[float, float]:
     """Relative tolerances by which a figure may be above, and below, its recomputation."""
     composed = name in ("model", "total") and len({step.part for step in steps}) < len(steps)
     return (_TIGHTER, _ROUNDING) if composed else EXACTLY
+
+
+def _joint(stated: Mapping[str, Any] | None) -> JointCost | None:
+    return None if stated is None else JointCost(guarantee_of(stated["cost"]), tuple(stated["steps"]))
 
 
 def _maybe(spent: Mapping[str, Any] | None) -> Guarantee | None:

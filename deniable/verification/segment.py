@@ -165,8 +165,12 @@ def _faults_of_charges(record: Mapping[str, Any], steps: Sequence[StepCost], seg
     if sorted(charged) == sorted(expected) and charged != expected:
         yield f"the steps were charged in the order {', '.join(charged)}, but run in the order {', '.join(expected)}"
     by_name = {step.step: step for step in steps}
+    charges = {charge.step: charge for _, charge in segment.charges}
     for number, charge in segment.charges:
-        yield from (f"entry {number}: {fault}" for fault in _faults_of_charge(record, by_name.get(charge.step), charge))
+        step = by_name.get(charge.step)
+        yield from (f"entry {number}: {fault}" for fault in _faults_of_charge(record, step, charge))
+        if step is not None:
+            yield from (f"entry {number}: {fault}" for fault in _faults_of_joint(step, charge, charges))
     if len({charge.split for _, charge in segment.charges}) > 1:
         yield "the charges are to parts of different splits, but must be to those of one"
     yield from _faults_of_outputs(record, segment)
@@ -204,6 +208,17 @@ def _faults_of_charge(record: Mapping[str, Any], step: StepCost | None, charge: 
     for name, found, right in _facts_of(record, charge, step, stated):
         if found != right:
             yield f"the {name} of step {charge.step} differs from the record"
+
+
+def _faults_of_joint(step: StepCost, charge: Charge, charges: Mapping[str, Charge]) -> Iterator[str]:
+    """Faults where a charge's cost together with earlier ones is not that of the record, with the same steps."""
+    stated = None if step.joint is None else Claim.of(step.joint.guarantee)
+    if (None if charge.joint is None else charge.joint.claim) != stated:
+        yield f"the cost of step {charge.step} together with earlier steps differs from the record"
+    elif charge.joint is not None and step.joint is not None:
+        others = [charges[name].identity for name in step.joint.steps if name in charges]
+        if list(charge.joint.others) != others:
+            yield f"step {charge.step} is charged together with other draws than {', '.join(step.joint.steps)}"
 
 
 def _faults_of_others(record: Mapping[str, Any], segment: Segment) -> Iterator[str]:

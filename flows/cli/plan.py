@@ -124,12 +124,24 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     yield "whole release", _whole(accounts)
     if not accounts.from_counts:
         yield "model", f"{in_words(accounts.model)}, by {accounts.model.accountant}"
+    if (seeds := seeds_in_words(accounts)) is not None:
+        yield "seeds", seeds
     if accounts.record is not None:
         yield "one attempt", f"{in_words(accounts.record)}, by the exact form of Theorem 1"
     if spec.decision is not None:
         yield "published by", _who_decides(spec.decision)
     if (unused := unused_buckets(spec)) is not None:
         yield "not used", unused
+
+
+def seeds_in_words(accounts: Accounts) -> str | None:
+    """Return how the seeds are charged with the learner's steps on the same rows; None if they are charged alone."""
+    if accounts.joint is not None:
+        cost, steps = accounts.joint.guarantee, " and ".join(accounts.joint.steps)
+        return f"with {steps} {in_words(cost)} for the records read, by {cost.accountant}, and so charged"
+    if accounts.adds_up:
+        return f"added to the cost of {' and '.join(accounts.adds_up)}, whose loss has no known distribution"
+    return None
 
 
 def unused_buckets(spec: ReleaseSpec) -> str | None:

@@ -13,8 +13,9 @@ from deniable.learners.registry import relation_of
 from deniable.mechanisms import PlannedStep
 from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
+from deniable.privacy.loss_laws import without_law
 from deniable.privacy.neighbours import RECORD, Relation
-from deniable.privacy.step_costs import SHARED, StepCost, combine
+from deniable.privacy.step_costs import SHARED, JointCost, StepCost, combine, joint_cost
 from deniable.samplers.registry import words_of
 from schemas.spec.plan import learning_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec
@@ -102,6 +103,17 @@ class Accounts:
         return next((step.record for step in self.drawn if step.record is not None), None)
 
     @property
+    def joint(self) -> JointCost | None:
+        """The cost of the seeds together with that of the model, if they are charged so."""
+        return next((step.joint for step in self.drawn if step.joint is not None), None)
+
+    @property
+    def adds_up(self) -> tuple[str, ...]:
+        """Steps whose costs are added to those of the seeds because their loss has no known distribution."""
+        parts = {step.part for step in self.drawn if self.joint is None and step.guarantee is not None}
+        return tuple(step.step for step in self.learnt if step.part in parts and without_law(step.events))
+
+    @property
     def events(self) -> tuple[MechanismEvent, ...]:
         """All mechanism events."""
         return tuple(event for step in self.steps for event in step.events)
@@ -144,7 +156,7 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     """
     learnt = [cost_of(spec, step) for step in learning_steps(spec) if step.part is not None]
     prepare = sampler_for(spec).prepare
-    drawn = [] if prepare is None else [cost_of(spec, prepare)]
+    drawn = [] if prepare is None else [drawn_cost(spec, prepare, learnt)]
     steps, person = [*learnt, *drawn], spec.person
     return Accounts(
         kind=spec.synthesis.guarantee,
@@ -157,6 +169,19 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
         learnt=tuple(learnt),
         drawn=tuple(drawn),
     )
+
+
+def cost_when_charged(spec: ReleaseSpec, step: PlannedStep) -> StepCost:
+    """The cost of a step, with that together with the learner's steps if it is charged so."""
+    if not step.joins_learner:
+        return cost_of(spec, step)
+    return drawn_cost(spec, step, [cost_of(spec, each) for each in learning_steps(spec) if each.part is not None])
+
+
+def drawn_cost(spec: ReleaseSpec, step: PlannedStep, learnt: Sequence[StepCost]) -> StepCost:
+    """The cost of the sampler's step, given those of the learner's."""
+    alone = cost_of(spec, step)
+    return replace(alone, joint=joint_cost(alone, learnt)) if step.joins_learner else alone
 
 
 def _total(steps: Sequence[StepCost]) -> Guarantee | None:

@@ -4,7 +4,7 @@ The costs of steps belong to `schemas.spec.accounts`, the sums of charges to `de
 """
 
 import getpass
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from deniable.foundation.errors import DeniableError
 from deniable.foundation.keys import Parameter, WordStream
 from deniable.ledger.budget import cost_of
 from deniable.ledger.drawing_versions import drawing_of, mechanism_name, require_same_version, stream_name
-from deniable.ledger.entries import Charge, Claim, Cost, PeriodCap, Policy, digest_of
+from deniable.ledger.entries import Charge, Claim, Cost, Joint, PeriodCap, Policy, digest_of
 from deniable.ledger.state import NoPolicy
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.rounding import float_above
@@ -70,19 +70,11 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
         # Before anything is read: this version would draw different noise than the noise that was charged.
         require_same_version(charge, _mechanism(spec, charge.step))
     known = {charge.step for charge in made}
-    planned = [
-        _charge(
-            workspace.release_id,
-            spec,
-            step,
-            commitment=commitment,
-            split=made[0].split if made else "planned",
-            inputs="planned",
-            parameters={},
-        )
-        for step in accounts.steps
-        if step.step not in known
-    ]
+    planned = list(made)
+    for step in accounts.steps:
+        if step.step not in known:
+            planned.append(_planned(workspace.release_id, spec, step, planned, commitment=commitment))
+    planned = planned[len(made) :]
     ledger.policy(spec.dataset_name)
     if planned:
         ledger.check(*planned)
@@ -90,16 +82,23 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
 
 def planned_charges(spec: ReleaseSpec, accounts: Accounts) -> list[Charge]:
     """The charges that a release will make, without the digests of its inputs, which are not known yet."""
-    return [
-        _charge("planned", spec, step, commitment="planned", split="planned", inputs="planned", parameters={})
-        for step in accounts.steps
-    ]
+    planned: list[Charge] = []
+    for step in accounts.steps:
+        planned.append(_planned("planned", spec, step, planned, commitment="planned"))
+    return planned
+
+
+def _planned(release_id: str, spec: ReleaseSpec, step: StepCost, made: Sequence[Charge], *, commitment: str) -> Charge:
+    """The charge that a step will make, without the digests of its inputs, after those before it."""
+    split = made[0].split if made else "planned"
+    return _charge(release_id, spec, step, made, commitment=commitment, split=split, inputs="planned", parameters={})
 
 
 def _charge(
     release_id: str,
     spec: ReleaseSpec,
     cost: StepCost,
+    made: Sequence[Charge],
     *,
     commitment: str,
     split: str,
@@ -116,6 +115,7 @@ def _charge(
         split=split,
         claim=Claim.of(cost.charged),
         per_record=Claim.of(cost.record) if cost.record is not None else None,
+        joint=_joint(cost, made, split),
         events=cost.events,
         inputs=inputs,
         # The events contain every scale: a different scale is a different draw.
@@ -124,6 +124,23 @@ def _charge(
         commitment=commitment,
         most_records=cost.most_records,
     )
+
+
+def _joint(cost: StepCost, made: Sequence[Charge], split: str) -> Joint | None:
+    """The joint cost of a step and those that were charged before it, for the same split of the same rows.
+
+    Args:
+        cost: the cost of the step.
+        made: the charges under the release's key, in order.
+        split: the split that the step reads.
+    """
+    if cost.joint is None:
+        return None
+    last = {charge.step: charge for charge in made if (charge.split, charge.part) == (split, cost.part)}
+    if not last.keys() >= set(cost.joint.steps):
+        # Another split of the rows was learnt from: the costs add up.
+        return None
+    return Joint(claim=Claim.of(cost.joint.guarantee), others=tuple(last[step].identity for step in cost.joint.steps))
 
 
 def _mechanism(spec: ReleaseSpec, step: str) -> str:
@@ -162,11 +179,14 @@ def reserve(
         BudgetExceeded: a cap would be exceeded; nothing was charged and nothing may be drawn.
     """
     probabilities = {name: str(probability) for name, probability in workspace.spec.split.probabilities.items()}
+    commitment = workspace.key().commitment()
+    made = open_ledger(workspace).charges(workspace.spec.dataset_name) if cost.joint is not None else []
     charge = _charge(
         workspace.release_id,
         workspace.spec,
         cost,
-        commitment=workspace.key().commitment(),
+        [charged.charge for charged in made if charged.charge.commitment == commitment],
+        commitment=commitment,
         split=digest_of([part.whole, probabilities]),
         inputs=" ".join(reference.digest for reference in (part, *others)),
         parameters=parameters,

@@ -12,12 +12,14 @@ from prefect import runtime
 
 from deniable.foundation.errors import Refused
 from deniable.ledger.entries import Charge, Entry, Fact, Output, Policy, Publication, day_of, digest_of
+from deniable.privacy.step_costs import StepCost
 from schemas import datasets
 from schemas.catalog import schema_code
 from schemas.provenance import (
     Cost,
     Input,
     Internal,
+    JointlySpent,
     LedgerPlace,
     LedgerSegment,
     PrivacyUnit,
@@ -185,11 +187,17 @@ def cost_of(spec: ReleaseSpec, accounts: Accounts) -> Cost:
                 guarantee=spent(step.guarantee),
                 record=spent(step.record),
                 events=tuple(event.to_record() for event in step.events),
+                joint=_jointly_spent(step),
             )
             for step in accounts.steps
         ),
         split={name: str(probability) for name, probability in spec.split.probabilities.items()},
     )
+
+
+def _jointly_spent(step: StepCost) -> JointlySpent | None:
+    found = None if step.joint is None else spent(step.joint.guarantee)
+    return None if found is None or step.joint is None else JointlySpent(cost=found, steps=step.joint.steps)
 
 
 def ledger_segment(

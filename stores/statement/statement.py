@@ -90,6 +90,8 @@ _SAID = (
     "candidates",
     "histogram",
     "attempts",
+    "joint",
+    "adds_up",
     "draws",
 )
 

@@ -7,7 +7,7 @@ from deniable.measurements.document import with_sampling
 from deniable.mechanisms import MEASURED, Counter, Made, PlannedStep, Product
 from reports.plots.products import picture_of
 from schemas.references import Audience, Reference
-from schemas.spec.accounts import accounts_of, cost_of
+from schemas.spec.accounts import accounts_of, cost_of, cost_when_charged
 from schemas.spec.plan import planned_steps, products_of
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import commit, opened_streams, reserve
@@ -71,7 +71,7 @@ def step_of(spec: ReleaseSpec, task: str) -> PlannedStep:
 
 
 def _reserve(workspace: Workspace, plan: PlannedStep, part: Reference, given: tuple[Reference, ...]) -> str:
-    cost = cost_of(workspace.spec, plan)
+    cost = cost_when_charged(workspace.spec, plan)
     return reserve(workspace, cost, part, *given, parameters=dict(plan.parameters))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from deniable.ledger.budget import NOTHING, Balance, BudgetExceeded, Tally, cost_of
-from deniable.ledger.entries import Claim
+from deniable.ledger.entries import Charge, Claim, Joint
 from deniable.privacy.composition import joint_split
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
@@ -137,3 +137,71 @@ def test_a_refusal_keeps_its_numbers_between_processes() -> None:
         cost(2),
         cost(1),
     )
+
+
+# ---- charges with a joint cost
+
+
+def joint(epsilon: str, *others: Charge, delta: str = "2e-9") -> Joint:
+    claim = Claim(cost=cost(epsilon, delta), accountant="pld")
+    return Joint(claim=claim, others=tuple(other.identity for other in others))
+
+
+MODEL = charge("1", "1e-9", step="learn_parameters", probability=1)
+SEEDS = charge("0.5", "1e-9", step="attempt_seeds", probability=1, joint=joint("1.1", MODEL))
+
+
+def test_a_joint_cost_replaces_the_sum_of_the_charges_that_it_is_of() -> None:
+    other = charge("0.2", step="another", probability=1)
+    assert cost_of([MODEL, SEEDS]) == cost("1.1", "2e-9")
+    assert cost_of([other, MODEL, SEEDS]) == cost_of([MODEL, other, SEEDS]) == cost("1.3", "2e-9")
+
+
+def test_a_charge_counts_alone_where_the_charges_before_it_are_not_summed() -> None:
+    assert cost_of([SEEDS]) == cost("0.5", "1e-9")
+    assert cost_of([SEEDS, MODEL]) == cost("1.5", "2e-9"), "a joint cost is of earlier charges"
+
+
+def test_no_charge_is_part_of_two_joint_costs() -> None:
+    again = charge("0.5", "1e-9", step="attempt_more", probability=1, joint=joint("1.1", MODEL))
+    assert cost_of([MODEL, SEEDS, again]) == cost("1.6", "3e-9")
+    both = charge("0.5", "1e-9", step="attempt_more", probability=1, joint=joint("1.2", MODEL, SEEDS, delta="3e-9"))
+    assert cost_of([MODEL, SEEDS, both]) == cost("1.6", "3e-9")
+    apart = charge("0.5", "1e-9", step="attempt_seeds", probability=1)
+    of_both = joint("1.2", MODEL, apart, delta="3e-9")
+    assert cost_of([MODEL, apart, charge("0.5", "1e-9", step="attempt_more", probability=1, joint=of_both)]) == (
+        cost("1.2", "3e-9")
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1.6", "2e-9"), ("1.1", "3e-9")])
+def test_a_joint_cost_above_the_sum_is_not_counted(epsilon: str, delta: str) -> None:
+    dear = charge("0.5", "1e-9", step="attempt_seeds", probability=1, joint=joint(epsilon, MODEL, delta=delta))
+    assert cost_of([MODEL, dear]) == cost("1.5", "2e-9")
+
+
+def test_a_joint_cost_on_a_part_is_combined_with_the_other_parts() -> None:
+    model = charge("1", step="learn_parameters")
+    seeds = charge("0.5", step="attempt_seeds", joint=joint("1.1", model, delta="0"))
+    other = charge("0.3", part="parameters")
+    guarantees = [(0.25, Guarantee(1.1, 0.0, "")), (0.25, Guarantee(0.3, 0.0, ""))]
+    assert float(cost_of([model, other, seeds]).epsilon) == pytest.approx(joint_split(guarantees).epsilon, rel=1e-12)
+
+
+def test_a_tally_grows_by_what_a_joint_cost_adds() -> None:
+    tally = Tally("total")
+    tally.add(MODEL)
+    assert tally.cost_with([SEEDS]) == cost("1.1", "2e-9")
+    tally.add(SEEDS)
+    assert tally.cost == cost("1.1", "2e-9")
+
+
+@pytest.mark.parametrize("others", [(), ("one", "one"), ("",)])
+def test_a_joint_cost_names_earlier_charges_each_once(others: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidInput, match="must"):
+        Joint(claim=Claim(cost=cost(1), accountant="pld"), others=others)
+
+
+def test_candidates_tested_have_no_joint_cost() -> None:
+    with pytest.raises(InvalidInput, match="must be charged alone, got a joint cost"):
+        candidates(Claim(cost=cost(20), accountant="a"), None, joint=joint("1", MODEL))

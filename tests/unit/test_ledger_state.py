@@ -7,7 +7,7 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import BudgetExceeded
-from deniable.ledger.entries import ALL_ROWS, Charge, Claim, Fact, Opening, Output, Publication
+from deniable.ledger.entries import ALL_ROWS, Charge, Claim, Fact, Joint, Opening, Output, Publication
 from deniable.ledger.state import LedgerBroken, LedgerState, NoPolicy
 from tests.charging import SALT, TIME, a_ledger, candidates, chain, charge, cost, policy, yearly
 
@@ -206,3 +206,51 @@ def test_what_was_stored_is_known_by_the_draw() -> None:
     assert kept.charged(charge().identity).output == "digest of the graph"
     with pytest.raises(Refused, match="has no charge in the ledger"):
         kept.charged("never charged")
+
+
+def after(*others: Charge, identity: str = "") -> Charge:
+    """A charge that is made together with others, or with a draw of some identity."""
+    identities = tuple(other.identity for other in others) or (identity,)
+    joint = Joint(claim=Claim(cost=cost("0.6"), accountant="pld"), others=identities)
+    return asks("0.3", step="attempt_seeds", joint=joint)
+
+
+def test_a_charge_made_together_with_an_earlier_one_needs_room_for_what_both_cost() -> None:
+    model = asks("0.5", step="learn_parameters")
+    kept = books(policy("0.6"), model)
+    kept.require_room([after(model)], TIME)
+    with pytest.raises(BudgetExceeded):
+        kept.require_room([asks("0.3", step="attempt_seeds")], TIME)
+    together = books(policy("0.6"), model, after(model))
+    assert [balance.left for balance in together.balances("people", TIME)] == [cost(0, "1e-5")]
+
+
+def test_a_period_without_the_earlier_charge_counts_the_later_one_alone() -> None:
+    model = asks("0.5", step="learn_parameters")
+    facts = (policy(1, period=yearly("0.5")), model, after(model))
+    kept = books(*facts, times=(TIME, TIME, NEXT_YEAR))
+    assert [balance.spent for balance in kept.balances("people", NEXT_YEAR)] == [cost("0.6"), cost("0.3")]
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"dataset": "others"}, "another dataset"),
+        ({"commitment": "another key"}, "another commitment"),
+        ({"part": "structure"}, "another split"),
+        ({"most_records": 2}, "another most_records"),
+    ],
+)
+def test_a_charge_is_made_together_with_those_of_its_own_rows_alone(other: dict[str, Any], message: str) -> None:
+    model = charge("0.5", **{"part": ALL_ROWS, "step": "learn_parameters", **other})
+    with pytest.raises(LedgerBroken, match=f"together with a draw of {message}"):
+        books(policy(), policy(dataset="others"), model, after(model))
+
+
+def test_a_charge_is_not_made_together_with_what_was_never_charged_or_with_candidates() -> None:
+    with pytest.raises(LedgerBroken, match="together with a draw that was not charged before"):
+        books(policy(), after(identity="0" * 64))
+    tested = candidates(Claim(cost=cost("0.5"), accountant="a"), None, probability=Fraction(1, 4))
+    joint = Joint(claim=Claim(cost=cost("0.6"), accountant="pld"), others=(tested.identity,))
+    with pytest.raises(LedgerBroken, match="together with candidates tested, which are charged alone"):
+        books(policy(), tested, charge("0.3", part="seeds", step="attempt_seeds", joint=joint))

@@ -16,7 +16,7 @@ from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.cfs.entropies import EntropyRecipe, Noise
 from deniable.learners.cfs.parameters import ParameterRecipe
-from deniable.ledger.entries import ALL_ROWS, Claim, Entry, Fact, Opening
+from deniable.ledger.entries import ALL_ROWS, Claim, Entry, Fact, Joint, Opening
 from deniable.ledger.verification import Report, verify
 from deniable.plausible_deniability.seed_accounting import best_for_candidates, record_guarantee
 from deniable.privacy.accounting import best
@@ -292,3 +292,17 @@ def test_the_sums_are_said_to_end_where_the_chain_does() -> None:
 def test_sums_that_count_candidates_by_the_record_say_so() -> None:
     report = verify(records(chain(policy(seed_cost="per_record"))))
     assert "the sum is no guarantee for whole releases" in report.sums[0]
+
+
+@pytest.mark.parametrize(("share", "holds"), [("1.001", True), ("0.999", False)])
+def test_a_joint_claim_is_compared_with_the_events_of_all_its_charges(share: str, *, holds: bool) -> None:
+    alone = best(noisy_counts(Fraction(20), Claim(cost=cost(9), accountant="a"), 11).events, 1e-6)
+    model = noisy_counts(Fraction(20), Claim.of(alone), 11)
+    together = best((*model.events, *model.events), 2e-6)
+    assert together.epsilon < 2 * alone.epsilon
+    claimed = Claim(cost=cost(Fraction(share) * Fraction(together.epsilon), "2e-6"), accountant="pld")
+    again = replace(model, step="learn_more", joint=Joint(claim=claimed, others=(model.identity,)))
+    report = verify(records(chain(policy(9), model, again)))
+    assert report.holds is holds, faults(report)
+    if not holds:
+        assert "entry 3: step learn_more: together with learn_parameters, its events cost epsilon" in faults(report)

@@ -8,10 +8,11 @@ import pytest
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.learners.loglinear.plan import LoglinearRecipe
+from deniable.plausible_deniability.pass_law import PassLaw
 from deniable.privacy.accounting import best, best_again
 from deniable.privacy.composition import joint_split
-from deniable.privacy.loss import DiscreteLaplaceEvent, Guarantee, PrivacyTestEvent
-from deniable.privacy.step_costs import StepCost, added_up, combine, part_delta
+from deniable.privacy.loss import ConcentratedEvent, DiscreteLaplaceEvent, Guarantee, PrivacyTestEvent
+from deniable.privacy.step_costs import StepCost, added_up, combine, joint_cost, part_delta
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
 from deniable.verification.cost import _tolerance
 
@@ -71,6 +72,38 @@ def test_candidates_are_added_to_noise_on_the_same_records() -> None:
         pytest.approx(noisy.epsilon + 2.0)
     )
     assert together.epsilon < noisy.epsilon + 2.0
+
+
+def test_a_step_is_charged_together_with_earlier_noise_on_the_same_records() -> None:
+    earlier = [step(), step(step="elsewhere", part="structure"), step(step="b")]
+    last = step(step="c")
+    joint = joint_cost(last, earlier)
+    assert joint is not None
+    assert joint.steps == ("a", "b")
+    together = [replace(each, probability=Fraction(1)) for each in (earlier[0], earlier[2], last)]
+    assert joint.guarantee.epsilon == pytest.approx(combine(together).epsilon, rel=1e-12)
+    assert joint.guarantee.epsilon < 3 * last.charged.epsilon
+    again = joint_cost(last, earlier, best_again)
+    assert again is not None
+    assert again.guarantee.epsilon == pytest.approx(joint.guarantee.epsilon, rel=1e-6)
+
+
+def test_a_step_is_charged_alone_where_nothing_is_gained() -> None:
+    tested = step(step="t", events=(TESTED,), guarantee=Guarantee(2.0, 1e-6, "theorem_a"))
+    assert joint_cost(step(), []) is None
+    assert joint_cost(step(), [step(part="structure"), tested]) is None
+    assert joint_cost(tested, [step()]) is None
+
+
+def test_noise_without_a_known_loss_is_added_to_what_only_has_a_known_loss() -> None:
+    """As the rounds of AIM, of which rho alone is known, and attempts of seeds, which have no rho."""
+    rounds = ConcentratedEvent(query="q", part="shared", outputs=1, rho_per_output=Fraction(1, 100))
+    concentrated = step(events=(rounds,), guarantee=best([rounds], 1e-6))
+    attempts = PassLaw(3, ()).event(Fraction(1, 10), "shared")
+    seeds = step(step="b", events=(attempts,), guarantee=best([attempts], 0.5))
+    assert joint_cost(seeds, [concentrated]) is None
+    steps = [concentrated, seeds]
+    assert combine(steps).epsilon == added_up(steps).epsilon
 
 
 @pytest.mark.parametrize("whole", ["1e-6", "1e-9", "1e-10", "3.3e-7", "0.5", "7e-300"])

@@ -55,6 +55,7 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
             shown={"omega": entry.omega, "plausible": law.plausible, "half": law.half, "full": law.full},
             reads=("model",),
             makes=(SEED_INDEX,),
+            joins_learner=True,
             taken_in="index_seeds",
             run=partial(_index_seeds, domain, entry.omega),
         ),
