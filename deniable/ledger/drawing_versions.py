@@ -24,8 +24,9 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "structure_privbayes": 1,
         # Noisy tables of pairs, by which the other attributes of a key are ordered.
         "structure_pegs": 1,
-        # Learners without their own line: noisy counts of each attribute by its parents, if any.
-        "learn_parameters": 1,
+        # Learners without their own line: noisy counts of each attribute by its parents, if any. Version 2 makes noisy
+        # counts non-negative by a projection that keeps their total; version 1 set negative ones to 0.
+        "learn_parameters": 2,
         # Chosen noisy tables. The queries changed several times within version 1; version 3 releases single attributes
         # once, with shares that grow with their values, and chooses in six batches; version 4 chooses more tables, and
         # none by values, where there are more than 50 attributes; version 5 finds zeros in noisy pairs of more than 30

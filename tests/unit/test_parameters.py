@@ -1,18 +1,66 @@
-"""Posteriors of conditional probability tables and their rounding to integers."""
+"""Noisy counts made non-negative, posteriors of conditional probability tables, and their rounding to integers."""
 
+from fractions import Fraction
+from functools import partial
 from hashlib import sha256
+from itertools import product
 
 import numpy as np
 import pytest
 
-from deniable.learners.cfs.parameters import integer_weights, posterior_mean, posterior_mode, posterior_sample
+from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.tables import FamilyCounts
+from deniable.learners.cfs.parameters import (
+    ParameterRecipe,
+    integer_weights,
+    nearest_with_noisy_totals,
+    posterior_mean,
+    posterior_mode,
+    posterior_sample,
+)
 from deniable.models.bayes_net import UNIT
+from deniable.models.graph import Graph
 
 
 def some_words(size: int, name: str) -> np.ndarray:
     """Words for a test, from its name."""
     seed = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).integers(0, UNIT, size, dtype=np.uint32)
+
+
+def test_noisy_counts_are_projected_on_their_total_by_hand() -> None:
+    noisy = np.array([[5, -2, 0, 1], [7, 7, -20, 8], [3, 0, 0, 0], [-1, -2, -3, -4], [1, 1, -2, 0], [2, 2, -1, 0]])
+    third = [[4, 0, 0, 0], [1 / 3, 1 / 3, 0, 4 / 3], [3, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [3 / 2, 3 / 2, 0, 0]]
+    assert nearest_with_noisy_totals(noisy) == pytest.approx(np.array(third))
+
+
+def test_no_other_non_negative_counts_with_the_noisy_total_are_nearer() -> None:
+    """By the conditions that only the nearest satisfies: what is above 0 was lowered by one amount, the rest by less."""
+    rows = np.array(list(product(range(-3, 5), repeat=4)))
+    nearest = nearest_with_noisy_totals(rows)
+    total = np.maximum(rows.sum(axis=1), 0)
+    assert nearest.min() >= 0
+    assert nearest.sum(axis=1) == pytest.approx(total)
+    lowered = rows - nearest
+    taken = np.where(nearest > 0, lowered, -np.inf).max(axis=1)
+    some = total > 0
+    assert (np.abs(np.where(nearest > 0, lowered - taken[:, None], 0))[some] < 1e-12).all()
+    assert (lowered <= taken[:, None] + 1e-12)[some].all()
+    assert (nearest[~some] == 0).all()
+
+
+def test_noise_on_values_that_nobody_has_takes_no_share_from_those_that_people_have() -> None:
+    """Set to 0 where negative, the noise of 39 such values would add several hundred records to the 1,000."""
+    attribute = Attribute("town", tuple(range(40)), "nominal", tuple(range(40)))
+    domain = Domain((attribute,))
+    graph = Graph.without_edges(domain)
+    counts = FamilyCounts(domain, graph.parents)
+    counts.add(np.zeros((1000, 1), np.uint16))
+    recipe = ParameterRecipe(Fraction(1, 20), Fraction(0), "laplace", Fraction(1), "mean")
+    open_stream = partial(ReleaseKey(bytes(32)).stream, step="learn_parameters", inputs="")
+    shares = recipe.calibrate(domain).run(counts, graph, open_stream).weights[0][0] / UNIT
+    assert shares[0] > 0.9
 
 
 def test_posterior_mean_and_mode_of_hand_computed_counts() -> None:

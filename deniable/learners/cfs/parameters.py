@@ -29,9 +29,38 @@ if TYPE_CHECKING:
 
 Estimate = Literal["mean", "map", "sample"]
 Probabilities = NDArray[np.float64]
+Estimates = Counts | NDArray[np.float64]
 
 
-def posterior_mean(counts: Counts, prior: float) -> Probabilities:
+def nearest_with_noisy_totals(noisy: Counts) -> Estimates:
+    """The nearest non-negative counts with the noisy total of each configuration, or with total 0 if that is negative.
+
+    Noise is as often negative as positive, so a sum of noisy counts is unbiased. Setting the negative ones to 0 and
+    keeping the others would add about half the noise's mean size for each value that nobody has: with many values,
+    more than the records of a configuration. The projection takes the excess back from all counts alike.
+
+    Sums are of integers, and each count is one division of two integers, so it is the same on every machine.
+
+    Args:
+        noisy: counts with noise, shape (configurations, values).
+
+    Returns:
+        Estimates of the same shape.
+
+    Source: Duchi, Shalev-Shwartz, Singer, Chandra 2008, figure 1.
+    """
+    total = np.maximum(noisy.sum(axis=1, keepdims=True), 0)
+    largest = -np.sort(-noisy, axis=1)
+    excess = np.cumsum(largest, axis=1) - total
+    number = np.arange(1, noisy.shape[1] + 1)
+    # The largest number of values that all stay above 0 if the excess of their sum is divided equally among them; none
+    # with a total of 0.
+    kept = np.where(number * largest > excess, number, 0).max(axis=1, keepdims=True)
+    taken = np.take_along_axis(excess, np.maximum(kept - 1, 0), axis=1)
+    return np.asarray(np.maximum(kept * noisy - taken, 0) * (kept > 0) / np.maximum(kept, 1))
+
+
+def posterior_mean(counts: Estimates, prior: float) -> Probabilities:
     """Mean of the Dirichlet posterior of each configuration (eq. 11).
 
     Args:
@@ -45,7 +74,7 @@ def posterior_mean(counts: Counts, prior: float) -> Probabilities:
     return np.asarray(alpha / alpha.sum(axis=1, keepdims=True))
 
 
-def posterior_mode(counts: Counts, prior: float) -> Probabilities:
+def posterior_mode(counts: Estimates, prior: float) -> Probabilities:
     """Mode of the Dirichlet posterior of each configuration (eq. 12).
 
     If a parameter is below 1, the density is unbounded as that value's probability tends to 0, and the mode lies on
@@ -64,7 +93,7 @@ def posterior_mode(counts: Counts, prior: float) -> Probabilities:
     return np.where(total > 0, above / np.where(total > 0, total, 1), posterior_mean(counts, prior))
 
 
-def posterior_sample(counts: Counts, prior: float, words: NDArray[np.uint32]) -> Probabilities:
+def posterior_sample(counts: Estimates, prior: float, words: NDArray[np.uint32]) -> Probabilities:
     """One draw from the Dirichlet posterior of each configuration.
 
     Gamma variates by inversion, in logarithms: for a small parameter a and uniform u the quantile is close to
@@ -179,7 +208,7 @@ class ParameterMechanism:
         return best(self.events, self.recipe.delta) if self.events else Guarantee(0.0, 0.0, "basic")
 
     def run(self, counts: FamilyCounts, graph: Graph, open_stream: StreamOpener) -> BayesNet:
-        """Add noise to the counts, clamp them at 0, and estimate the probabilities.
+        """Add noise to the counts, make them non-negative, and estimate the probabilities.
 
         Args:
             counts: counts of the parameters part, cross-classified by the parents in `graph`.
@@ -201,7 +230,7 @@ class ParameterMechanism:
                 weights.append(np.full(table.shape, UNIT, np.uint64))
                 continue
             noise = law.sample(open_stream(mechanism="counts", parameters=parameters), table.size)
-            noisy = np.maximum(table + noise.reshape(table.shape), 0)
+            noisy = nearest_with_noisy_totals(table + noise.reshape(table.shape))
             prior = float(self.recipe.prior / attribute.cardinality)
             if self.recipe.estimate == "mean":
                 probabilities = posterior_mean(noisy, prior)

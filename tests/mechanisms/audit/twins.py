@@ -308,8 +308,8 @@ TWINS: tuple[Twin, ...] = (
             "streams",
         ),
         (
-            "noisy = np.maximum(table + noise.reshape(table.shape), 0)",
-            "noisy = np.maximum(table + noise.reshape(table.shape), table > 0)",
+            "noisy = nearest_with_noisy_totals(table + noise.reshape(table.shape))",
+            "noisy = np.maximum(nearest_with_noisy_totals(table + noise.reshape(table.shape)), table > 0)",
             "no value that occurs has a count of 0",
             "replay",
         ),
