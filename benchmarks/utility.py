@@ -32,7 +32,7 @@ from benchmarks.coded import Rows, domain_of
 from benchmarks.measuring import markdown, spread
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
-from deniable.learners.entry import LearnerEntry
+from deniable.learners.entry import LearnerEntry, StructureBudget
 from deniable.learners.registry import LEARNERS, derived_from_public, entries, steps_of
 from deniable.models.model_formats import model_from_document
 from schemas.spec.release_spec import PackageSource, load_spec
@@ -185,6 +185,8 @@ class Budget:
             for name, field in spec.model_fields.items()
             if isinstance(field.annotation, type) and "epsilon" in getattr(field.annotation, "model_fields", {})
         }
+        if spec.learns_structure(stated):
+            budgets.setdefault("structure", StructureBudget)
         asked: dict[str, Any] = {"kind": kind, **CHOSEN.get(kind, {}), **stated}
         for name, own in budgets.items():
             part = {"epsilon": self.epsilon / len(budgets)}

@@ -183,6 +183,8 @@ class PlannedStep:
         record: cost of one attempt for its own record, if a theorem states it.
         parameters: everything that determines the draw apart from the data and the release key.
         shown: public parameters, for browsing.
+        caution: what a person should know before the step is charged, if its results may be of little use; a clause
+            that depends on spec and schema alone.
         reads: names of the products of earlier steps that it reads, in this order.
         makes: its products.
         joins_learner: whether its noise is charged together with that of the learner's steps on the same part.
@@ -200,6 +202,7 @@ class PlannedStep:
     record: Guarantee | None = None
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     shown: Mapping[str, object] = field(default_factory=dict)
+    caution: str = ""
     reads: tuple[str, ...] = ()
     makes: tuple[Product, ...]
     joins_learner: bool = False

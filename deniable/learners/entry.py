@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
@@ -76,6 +76,16 @@ class LearnerEntry(Strict):
     def reads(self) -> tuple[str, ...]:
         """The parts, among `parts`, that are read with this entry."""
         return self.parts
+
+    @classmethod
+    def learns_structure(cls, asked: Mapping[str, Any]) -> bool:  # noqa: ARG003 - a learner may depend on it
+        """Whether a spec must state a budget for learning the structure.
+
+        Args:
+            asked: the entry as written.
+        """
+        field = cls.model_fields.get("structure")
+        return field is not None and field.is_required() and "structure" not in cls.leaves
 
     def of_record(self, most_records: int) -> Self:
         """The same learner with its budgets for one record, given those for a person.

@@ -40,6 +40,7 @@ from deniable.privacy.rounding import rounded_down, rounded_up
 from deniable.privacy.step_costs import StepCost, added_up
 from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.decision import Policy
+from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.accounts import require_account
 from stores.ledger.charging import planned_charges, policy_of
@@ -132,6 +133,7 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
         yield "published by", _who_decides(spec.decision)
     if (unused := unused_buckets(spec)) is not None:
         yield "not used", unused
+    yield from (("caution", step.caution) for step in planned_steps(spec) if step.caution)
 
 
 def seeds_in_words(accounts: Accounts) -> str | None:

@@ -161,7 +161,7 @@ def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
             else "less than one in the number of people of any country",
         )
     if "epsilon" not in asked:
-        if not _has_structure(kind) and "epsilon" not in (work.get("learner.parameters") or {}):
+        if not _has_structure(work, kind) and "epsilon" not in (work.get("learner.parameters") or {}):
             work.faults.append(
                 "epsilon: must be given, the epsilon of the whole release, such as 1; or learner.parameters.epsilon, "
                 "for the records that are read."
@@ -179,7 +179,7 @@ def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
 
 def _may_ask(work: _Completing, kind: str, names: str) -> bool:
     """Whether one epsilon for the whole release determines the learner's budget and nothing else is charged."""
-    if "parameters" not in learner_entry(kind).model_fields or _has_structure(kind):
+    if "parameters" not in learner_entry(kind).model_fields or _has_structure(work, kind):
         said = f"must be left out for a learner of kind {kind}, whose entry has its own budgets"
     elif work.get("synthesis") is not None and work.get("synthesis.guarantee") not in (None, "seedless"):
         said = "must be left out unless synthesis.guarantee is seedless, because other guarantees are charged as well"
@@ -191,10 +191,9 @@ def _may_ask(work: _Completing, kind: str, names: str) -> bool:
     return False
 
 
-def _has_structure(kind: str) -> bool:
+def _has_structure(work: _Completing, kind: str) -> bool:
     """Whether a learner must be given a budget for its structure as well."""
-    fields = learner_entry(kind).model_fields
-    return "structure" in fields and fields["structure"].is_required()
+    return learner_entry(kind).learns_structure(work.get("learner"))
 
 
 def _checked(epsilon: Any, work: _Completing) -> Fraction:

@@ -165,13 +165,13 @@ class Split(Strict):
     """Disjoint parts: the probability that a record is assigned, independently, to each; the rest is unused.
 
     Attributes:
-        seeds: the records from which synthesis starts, D_S.
+        seeds: the records from which synthesis starts, D_S; none if it starts from no seeds.
         structure: the records from which the structure is learnt, D_T; none if the learner has no structure.
         parameters: the records from which the parameters are learnt, D_P.
         holdout: the records for evaluation; with 0 nothing is measured on real records.
     """
 
-    seeds: Positive
+    seeds: Probability = Fraction(0)
     structure: Probability = Fraction(0)
     parameters: Positive
     holdout: Probability
@@ -468,6 +468,10 @@ class ReleaseSpec(Strict):
         split = info.data.get("split")
         if not isinstance(split, Split) or "structure" in learner.leaves:
             return learner
+        if split.structure > 0 and "structure" in learner.parts and "structure" not in learner.reads:
+            raise ValueError(
+                "must learn the structure if split.structure is positive, got one that is given; set it to 0"
+            )
         if (split.structure > 0) != ("structure" in learner.reads):
             kinds = " or ".join(learners.kinds_that_read("structure"))
             raise ValueError(f"must be of kind {kinds} if and only if split.structure is positive")
@@ -494,6 +498,17 @@ class ReleaseSpec(Strict):
             raise ValueError(
                 f"must have the guarantee {' or '.join(fitting)} for a learner of kind {learner.kind}, "
                 f"got {synthesis.guarantee}{reason}"
+            )
+        return synthesis
+
+    @field_validator("synthesis")
+    @classmethod
+    def _has_seeds(cls, synthesis: "SamplerEntry", info: ValidationInfo) -> "SamplerEntry":
+        split = info.data.get("split")
+        if isinstance(split, Split) and split.seeds == 0 and "seeds" in synthesis.parts:
+            raise ValueError(
+                f"must start from no seeds, as seedless does, if split.seeds is 0, got {synthesis.guarantee}; or give "
+                "split.seeds a probability"
             )
         return synthesis
 

@@ -36,7 +36,7 @@ def test_noisy_counts_are_projected_on_their_total_by_hand() -> None:
 
 
 def test_no_other_non_negative_counts_with_the_noisy_total_are_nearer() -> None:
-    """By the conditions that only the nearest satisfies: what is above 0 was lowered by one amount, the rest by less."""
+    """By the conditions that only the nearest satisfies: what is above 0 was lowered by one amount, others by less."""
     rows = np.array(list(product(range(-3, 5), repeat=4)))
     nearest = nearest_with_noisy_totals(rows)
     total = np.maximum(rows.sum(axis=1), 0)

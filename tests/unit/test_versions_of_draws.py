@@ -203,7 +203,7 @@ def histogram_noised() -> str:
 
 
 def network_drawn_from() -> BayesNet:
-    """The network with which draws are pinned: of noisy counts in the way of the first version, whatever is learnt now."""
+    """The network with which draws are pinned, from noisy counts as the first version used them, whatever is now."""
     graph = Graph.without_edges(DOMAIN)
     counts = FamilyCounts(DOMAIN, graph.parents)
     counts.add(people())

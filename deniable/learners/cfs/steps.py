@@ -1,12 +1,20 @@
-"""The steps of this learner: noisy entropies and a graph from one part, noisy counts and probabilities from another."""
+"""The steps of this learner: noisy entropies and a graph from one part, noisy counts and probabilities from another.
+
+No record is read for a graph that the spec states.
+"""
 
 from collections.abc import Mapping
 from functools import partial
+from hashlib import sha256
+from io import BytesIO
 from typing import Any
 
 from deniable.foundation.domain import Domain
+from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import StreamOpener
 from deniable.foundation.tables import FamilyCounts, PairCounts
+from deniable.learners.cfs.given_graph import graph_in_spec
+from deniable.learners.cfs.noise_of_rows import caution_of_rows, most_rows, rows_of_graph
 from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe
 from deniable.learners.cfs.spec import Entry
 from deniable.learners.cfs.structure import StructureMechanism, StructureRecipe
@@ -22,14 +30,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
         domain: the public domain.
         delta_of: see PartDelta.
     """
-    structure, parameters = entry.structure, entry.parameters
-    graph = StructureRecipe(
-        epsilon=structure.epsilon,
-        delta=delta_of(structure.delta),
-        epsilon_rows=structure.epsilon_rows,
-        max_cost=structure.max_cost,
-        noise=entry.noise,
-    )
+    parameters = entry.parameters
     tables = ParameterRecipe(
         epsilon=parameters.epsilon,
         delta=delta_of(parameters.delta),
@@ -37,7 +38,41 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
         prior=parameters.prior,
         estimate=parameters.estimate,
     )
-    return _structure_step(graph, domain), parameter_step(tables, domain)
+    if entry.graph is not None:
+        graph = graph_in_spec(domain, entry.graph.model_dump())
+        caution = caution_of_rows(domain, rows_of_graph(domain, graph), tables.calibrate(domain).events, learnt=False)
+        return _given_step(graph, domain), parameter_step(tables, domain, caution)
+    structure = entry.structure
+    if structure is None:
+        raise InvalidInput("a learner of kind cfs must have the budget of its structure or a graph; state one of them.")
+    learnt = StructureRecipe(
+        epsilon=structure.epsilon,
+        delta=delta_of(structure.delta),
+        epsilon_rows=structure.epsilon_rows,
+        max_cost=structure.max_cost,
+        noise=entry.noise,
+    )
+    rows = most_rows(domain, structure.max_cost)
+    caution = caution_of_rows(domain, rows, tables.calibrate(domain).events, learnt=True)
+    return _structure_step(learnt, domain), parameter_step(tables, domain, caution)
+
+
+def _given_step(graph: Graph, domain: Domain) -> PlannedStep:
+    """Plan the graph that the spec states, for which no row is read."""
+    document, file = graph.document(domain), BytesIO()
+    GRAPH.write(document, file)
+    edges = sum(len(parents) for parents in graph.parents)
+    return PlannedStep(
+        name="learn_structure",
+        part=None,
+        shown={"graph": "in the spec", "graph_sha256": sha256(file.getvalue()).hexdigest(), "edges": edges},
+        makes=(GRAPH,),
+        run=partial(_state, document),
+    )
+
+
+def _state(document: Mapping[str, Any], _: Counter, __: Mapping[str, Any], ___: StreamOpener) -> Made:
+    return Made(products={"graph": document})
 
 
 def _structure_step(recipe: StructureRecipe, domain: Domain) -> PlannedStep:
@@ -66,8 +101,14 @@ def _learn_structure(
     return Made(products={"graph": graph.document(domain)}, figures={"edges": edges})
 
 
-def parameter_step(recipe: ParameterRecipe, domain: Domain) -> PlannedStep:
-    """Plan noisy counts of each attribute by its parents in the learnt graph."""
+def parameter_step(recipe: ParameterRecipe, domain: Domain, caution: str = "") -> PlannedStep:
+    """Plan noisy counts of each attribute by its parents in the graph.
+
+    Args:
+        recipe: the budget and the estimate.
+        domain: the public domain.
+        caution: see `PlannedStep`.
+    """
     mechanism = recipe.calibrate(domain)
     decides = {"noise": recipe.noise, "prior": recipe.prior, "estimate": recipe.estimate}
     return PlannedStep(
@@ -79,6 +120,7 @@ def parameter_step(recipe: ParameterRecipe, domain: Domain) -> PlannedStep:
         shown=decides,
         reads=("graph",),
         makes=(MODEL,),
+        caution=caution,
         run=partial(_learn_parameters, mechanism, domain),
     )
 

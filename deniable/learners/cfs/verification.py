@@ -1,13 +1,16 @@
 """The requirements on this learner's steps, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
 from deniable.foundation.domain import Domain
 from deniable.learners.cfs.entropies import BETA_SHARE, EntropyMechanism, EntropyRecipe, entropy_queries
+from deniable.learners.cfs.given_graph import FILE, check_graph
 from deniable.privacy.common_events import count_events, noised_tables
 from deniable.privacy.loss import Guarantee
+from deniable.privacy.neighbours import RECORD, Relation
 from deniable.privacy.planned import (
     Delta,
     Document,
@@ -53,10 +56,29 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
     )
 
 
+_PUBLIC_GRAPH = (
+    "A graph that is not public. The spec states which attributes depend on which (`graph.json`), and the producers "
+    "vouch that this is public; the guarantee holds only if nothing in it comes from the confidential table."
+)
+
+
+def relation(asked: Document) -> Relation:
+    """One record added or removed; if the spec states the graph, on the condition that it is public."""
+    return RECORD if asked.get("graph") is None else replace(RECORD, conditions=(_PUBLIC_GRAPH,))
+
+
+def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
+    """The requirements on each step; a graph that the spec states is not learnt."""
+    if asked.get("graph") is None:
+        return EXPECTED_STEPS
+    stated = ExpectedStep(part=None, makes={"graph": FILE}, checks={FILE: check_graph})
+    return {**EXPECTED_STEPS, "learn_structure": stated}
+
+
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
     "learn_structure": ExpectedStep(
         part="structure",
-        makes={"graph": "graph.json"},
+        makes={"graph": FILE},
         plan=planned_structure,
         beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["structure"], read),
     ),
