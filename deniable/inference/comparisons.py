@@ -93,7 +93,7 @@ def _influence(
         above = inside.within(Query.product({i: words.numbers(i)}))
     else:
         above = inside.within(Query.product(words.parse(what)))
-    size = inference.system.value(inference.functional(inside))
+    size = inference.system.value(inference.functional(inside, above))
     return above.minus(inside.times(answer.raw_estimate)).times(1 / size)
 
 

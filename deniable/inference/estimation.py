@@ -79,6 +79,7 @@ class Inference:
         model: the model's counts, for answers of grade `model`.
         certificate: the certificate of the model's error, for answers of grade `certified`.
         design_effect: factor of the sampling variance, as stated by the release.
+        is_former: whether estimates are those of earlier releases; see `MeasuredSystem`.
 
     Raises:
         Refused: the estimated number of measured rows is below 100.
@@ -94,9 +95,10 @@ class Inference:
         model: Model | None = None,
         certificate: Certificate | None = None,
         design_effect: float = 1.0,
+        is_former: bool = False,
     ) -> None:
         self.measured = measured
-        self.system = MeasuredSystem(measured, probability)
+        self.system = MeasuredSystem(measured, probability, is_former=is_former)
         self.conditions = Conditions(measured.domain, labels, computed)
         self.kept = 1.0 if probability is None else float(probability)
         self._table = "the rows that were measured" if probability is None else "the confidential table"
@@ -219,15 +221,19 @@ class Inference:
         buckets = self.system.buckets[i]
         return [np.nonzero(buckets == bucket)[0] for bucket in range(self.system.sizes[i])]
 
-    def functional(self, query: Query) -> Functional:
+    def functional(self, query: Query, *beside: Query) -> Functional:
         """Express a query as a linear function of the measurements.
+
+        Args:
+            query: the query.
+            beside: queries with whose estimates its own is combined; see `MeasuredSystem.functional`.
 
         Raises:
             NotMeasured: a relation was not measured, or a condition divides values that were counted together; then the
                 sentence offers the nearest edges.
         """
         try:
-            return self.system.functional(query)
+            return self.system.functional(query, *beside)
         except NotMeasured as error:
             if not error.split or error.relation:
                 raise
@@ -437,7 +443,7 @@ class Inference:
         asked: Asked,
     ) -> Answer:
         """A ratio of two sums; a share has no squares, because its own value determines its variance."""
-        above, below = self.functional(numerator), self.functional(denominator)
+        above, below = self.functional(numerator, denominator), self.functional(denominator, numerator)
         one, other = self.system.value(above), self.system.value(below)
         if other <= 0:
             raise Refused(f"the group must have records for a {kind}, and its estimated size is {other:.0f}.")
@@ -449,7 +455,7 @@ class Inference:
         if squares is None:
             sampled = Quadratic(0.0, other, -other)
         elif factor:
-            two, cross, square = (self.system.value(self.functional(each)) for each in squares)
+            two, cross, square = (self.system.value(self.functional(each, *squares)) for each in squares)
             sampled = Quadratic(two, -2 * cross, square)
         else:
             sampled = Quadratic(0.0, 0.0, 0.0)

@@ -1,8 +1,9 @@
 """`intervals.csv`, with counts, shares and intervals for every cell of every measured table; and its verification.
 
 It is a function of `measured.json`, the public domain and the split, for users of other languages. The estimand is the
-confidential table, and each interval has an individual level of 0.95. Estimates lie in their intervals; files of
-earlier releases, which state some outside, are verified, too. Answers to questions do not belong here.
+confidential table, and each interval has an individual level of 0.95. Estimates lie in their intervals, and counts that
+chose buckets are not summed over them; files of earlier releases, for which neither holds, are verified, too. Answers
+to questions do not belong here.
 """
 
 import csv
@@ -14,7 +15,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import zip_longest
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
@@ -32,6 +33,10 @@ MOST_CELLS: Final = 20_000
 
 _FOLLOWS = "intervals.csv has the estimates and intervals that follow from measured.json"
 _NUMBERS = ("count", "count_low", "count_high", "count_sd", "share", "share_low", "share_high", "share_sd")
+Former = Literal["outside", "joint"]
+"""A property of files of earlier releases: estimates lie outside their intervals; counts that chose buckets are summed
+over these buckets."""
+_EARLIER: Final[tuple[frozenset[Former], ...]] = (frozenset({"joint"}), frozenset({"joint", "outside"}))
 _TOLERANCE: Final = 1e-6
 """Largest difference of a stated from a recomputed number, relative to its standard deviation or to itself."""
 
@@ -62,23 +67,23 @@ class _Latest:
         self._kept: tuple[object, list[list[str]]] = (None, [])
 
     def of(
-        self, measured: Measurements, probability: Fraction | None, *, is_former: bool = False
+        self, measured: Measurements, probability: Fraction | None, former: frozenset[Former] = frozenset()
     ) -> Iterator[list[str]]:
         """The lines, in order; if there are many, they are not cached, but generated each time.
 
         Args:
             measured: what was measured.
             probability: probability with which a record of the confidential table was measured.
-            is_former: whether estimates may lie outside their intervals, as earlier releases stated them.
+            former: properties of the files of earlier releases.
         """
         document = json.dumps(measured.document(), sort_keys=True)
-        key = (measured.domain, sha256(document.encode()).digest(), probability, is_former)
+        key = (measured.domain, sha256(document.encode()).digest(), probability, former)
         known, kept = self._kept
         if key == known:
             yield from kept
             return
         lines: list[list[str]] = []
-        for line in _rows(measured, probability, is_former=is_former):
+        for line in _rows(measured, probability, former):
             if len(lines) <= MOST_CELLS:
                 lines.append(line)
             yield line
@@ -89,12 +94,14 @@ class _Latest:
 _lines: Final = _Latest()
 
 
-def _rows(measured: Measurements, probability: Fraction | None, *, is_former: bool = False) -> Iterator[list[str]]:
+def _rows(
+    measured: Measurements, probability: Fraction | None, former: frozenset[Former] = frozenset()
+) -> Iterator[list[str]]:
     most = max((len(each.attributes) for each in measured.tables), default=1)
     places = [f"{what}_{number}" for number in range(1, most + 1) for what in ("attribute", "values")]
     yield ["table", *places, *_NUMBERS, "level", "of", "grade"]
     try:
-        inference = Inference(measured, probability=probability)
+        inference = Inference(measured, probability=probability, is_former="joint" in former)
     except (Refused, NotMeasured):
         return
     names, asked = measured.domain.names, Asked()
@@ -117,13 +124,13 @@ def _rows(measured: Measurements, probability: Fraction | None, *, is_former: bo
         for cell, count, share in zip(counts.cells, counts.answers, shares.answers, strict=True):
             told = [part for pair in zip(own, cell, strict=True) for part in pair]
             padding = [""] * (2 * most - len(told))
-            numbers = [*_of(count, is_former=is_former), *_of(share, is_former=is_former)]
+            numbers = [number for each in (count, share) for number in _of(each, former)]
             yield [" x ".join(own), *told, *padding, *numbers, f"{asked.level:g}", count.of_what, count.grade]
 
 
-def _of(answer: Answer, *, is_former: bool) -> list[str]:
+def _of(answer: Answer, former: frozenset[Former]) -> list[str]:
     low, high = (0.0, 0.0) if answer.interval is None else (answer.interval.low, answer.interval.high)
-    estimate = answer.raw_estimate if is_former else answer.estimate
+    estimate = answer.raw_estimate if "outside" in former else answer.estimate
     return [f"{number + 0.0:.10g}" for number in (estimate, low, high, answer.deviation)]
 
 
@@ -143,10 +150,10 @@ def check_intervals(
     except csv.Error:
         return Check(_FOLLOWS, (f"{FILE} must be a table of comma-separated values, and is not",))
 
-    def faults(*, is_former: bool = False) -> Iterator[str]:
+    def faults(former: frozenset[Former] = frozenset()) -> Iterator[str]:
         known = Measurements.from_document(Domain.from_document(described).modelled, measured)
         probability = None if not split else probability_of(known, split)
-        for number, (own, right) in enumerate(zip_longest(rows, _lines.of(known, probability, is_former=is_former)), 1):
+        for number, (own, right) in enumerate(zip_longest(rows, _lines.of(known, probability, former)), 1):
             if own is None or right is None or len(own) != len(right):
                 yield f"{FILE}: line {number} is missing, or is one too many"
                 return
@@ -157,7 +164,7 @@ def check_intervals(
                 yield f"{FILE}: line {number} does not follow from measured.json"
 
     own = found(faults)
-    if own and not found(partial(faults, is_former=True)):
+    if own and any(not found(partial(faults, former)) for former in _EARLIER):
         own = ()
     return Check(_FOLLOWS, own, f"{max(len(rows) - 1, 0):,} cells")
 

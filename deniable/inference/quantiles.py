@@ -86,7 +86,7 @@ def quantile(
     i, values, ends = _places(inference, attribute, given)
     found = cache(lambda place: _share_up_to(inference, i, values, float(ends[place]), given, asked))
     last = len(ends) - 1
-    first, begin, end = _bracket(inference, i, values, probability, asked, last)
+    first, begin, end = _bracket(inference, i, values, probability, asked, last) if not given.strip() else (0, 0, last)
     # Where a share has no estimate, the quantile has none.
     estimate = _first(lambda place: not found(place).estimate < probability, first, last)
     low = _first(lambda place: _high(found(place)) >= probability, begin, last)

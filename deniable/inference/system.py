@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from deniable.foundation.errors import InvalidInput
 from deniable.inference.many_values import ManyValues
 from deniable.inference.queries import Product, Query
+from deniable.measurements.chosen_buckets import choosing_tables
 from deniable.measurements.consistency import (
     ConsistentTables,
     Estimate,
@@ -79,20 +80,26 @@ class MeasuredSystem:
         buckets: bucket of each value of each attribute, at the resolution at which relations of attributes are known.
         sizes: number of these buckets of each attribute.
         is_large: whether an attribute has so many values that it is divided only alone, not in tables with others.
-        many: the estimates for the values of such attributes, by column number.
+        apart: attributes whose own counts chose their buckets; in questions about one of them alone, its values are
+            estimated from these counts, not from buckets.
+        many: the estimates for the values of both, by column number.
 
     Args:
         measured: what was measured.
         probability: probability with which a record of the whole table was measured; if given, the domain's public
             totals are used.
+        is_former: whether counts that chose buckets are summed over these buckets, as they were in earlier releases.
     """
 
-    def __init__(self, measured: Measurements, probability: Fraction | None = None) -> None:
+    def __init__(self, measured: Measurements, probability: Fraction | None = None, *, is_former: bool = False) -> None:
         self.measured = measured
         self.buckets = tuple(_partition(measured, i) for i in range(len(measured.domain)))
         self.sizes = tuple(int(own.max()) + 1 for own in self.buckets)
         self._values_in = tuple(np.bincount(own).astype(np.float64) for own in self.buckets)
         self.is_large = tuple(len(own) > _MOST_VALUES for own in self.buckets)
+        every = range(0 if is_former else len(measured.domain))
+        chosen = {i: tables for i in every if (tables := choosing_tables(measured, i))}
+        self._choosing = {id(table) for tables in chosen.values() for table in tables}
         self._inner = tuple(
             np.zeros((len(own), 0)) if is_large else _contrasts_within(own)
             for own, is_large in zip(self.buckets, self.is_large, strict=True)
@@ -104,8 +111,13 @@ class MeasuredSystem:
         used = set(map(id, solvable(sizes, [each.observation for each in found], (), LARGEST_SYSTEM)))
         self._sources = [each for each in found if id(each.observation) in used]
         self._tables = ConsistentTables(sizes, [each.observation for each in self._sources])
-        large = (ManyValues.of(measured.tables, i) for i, is_large in enumerate(self.is_large) if is_large)
-        self.many = {each.attribute: each for each in large if each is not None}
+        large = {i: measured.tables for i, is_large in enumerate(self.is_large) if is_large}
+        # Public totals of an attribute are by buckets, so its values are then estimated by buckets, too.
+        known = set() if probability is None else {each.attribute for each in measured.domain.totals}
+        apart = {i: own for i, own in chosen.items() if measured.domain.names[i] not in known}
+        self.apart = frozenset(apart) - large.keys()
+        divided = (ManyValues.of(tables, i) for i, tables in {**apart, **large}.items())
+        self.many = {each.attribute: each for each in divided if each is not None}
 
     @cached_property
     def records(self) -> float:
@@ -141,18 +153,25 @@ class MeasuredSystem:
                 f"{len(self.buckets[i]):,}; ask for its counts, shares, mean or quantiles by itself."
             )
 
-    def functional(self, query: Query) -> Functional:
+    def functional(self, query: Query, *beside: Query) -> Functional:
         """Express a query as a linear function of the measurements.
+
+        Args:
+            query: the query.
+            beside: queries with whose estimates its own is combined, as the denominator of a ratio; all of them are
+                then estimated from the same tables.
 
         Raises:
             NotMeasured: a part of it was not measured.
             InvalidInput: it depends on more than ten attributes.
         """
+        named = {i for each in (query, *beside) for i in each.attributes}
+        is_apart = len(named) == 1 and named <= self.apart
         found: dict[Subset, Cells] = {}
         for term in query.terms:
             if len(term.of) > _MOST_ATTRIBUTES:
                 raise InvalidInput(f"a question may name at most {_MOST_ATTRIBUTES} attributes, got {len(term.of)}.")
-            for subset, own in self._components(term):
+            for subset, own in self._components(term, is_apart=is_apart):
                 found[subset] = found[subset] + own if subset in found else own
         scale = max((float(np.abs(own).max()) for own in found.values()), default=0.0)
         kept = {subset: own for subset, own in found.items() if float(np.abs(own).max()) > _NOTHING * scale}
@@ -253,8 +272,8 @@ class MeasuredSystem:
         return dict(sorted(kept.items(), key=lambda each: (-each[1], each[0])))
 
     def _many_key(self, i: int) -> Subset:
-        """The component of an attribute with very many values."""
-        return (i + len(self.sizes),)
+        """The component of an attribute whose values are estimated by themselves."""
+        return (i + 2 * len(self.sizes),)
 
     def _divided(self, functional: Functional) -> tuple[Functional, list[tuple[ManyValues, Cells]]]:
         """Split a linear function into parts in the system of equations and in attributes with very many values."""
@@ -264,9 +283,9 @@ class MeasuredSystem:
         rest = {subset: own for subset, own in functional.items() if subset not in many}
         return rest, [(each, functional[key]) for key, each in many.items() if key in functional]
 
-    def _components(self, term: Product) -> Iterator[tuple[Subset, Cells]]:
+    def _components(self, term: Product, *, is_apart: bool) -> Iterator[tuple[Subset, Cells]]:
         """The coefficients of a product: for each component, one for each of its contrasts."""
-        levels = [self._levels(i, values) for i, values in sorted(term.of.items())]
+        levels = [self._levels(i, values, is_apart=is_apart) for i, values in sorted(term.of.items())]
         for chosen in product(*levels):
             factor, parts = term.factor, []
             for key, own in chosen:
@@ -279,26 +298,36 @@ class MeasuredSystem:
                 found = found[..., np.newaxis] * own
             yield tuple(sorted(key for key, _ in parts)), found
 
-    def _levels(self, i: int, values: Cells) -> list[tuple[int | None, Cells]]:
-        """A function of an attribute as its mean, contrasts of buckets, and contrasts within buckets."""
+    def _levels(self, i: int, values: Cells, *, is_apart: bool) -> list[tuple[int | None, Cells]]:
+        """A function of an attribute as its mean, contrasts of buckets, and contrasts within buckets.
+
+        If its values are estimated by themselves, there are contrasts of values instead of the last two.
+        """
         if len(values) != len(self.buckets[i]):
             name = self.measured.domain.names[i]
             raise InvalidInput(f"a function of {name} must have {len(self.buckets[i])} values, got {len(values)}.")
-        means = np.bincount(self.buckets[i], weights=values) / self._values_in[i]
-        parts = [
-            (None, np.asarray([means.mean()])),
-            (i, np.einsum("ij,i->j", contrasts(self.sizes[i]), means)),
-            (
-                i + len(self.sizes),
-                values - means[0] if self.is_large[i] else np.einsum("ij,i->j", self._inner[i], values),
-            ),
-        ]
+        parts: list[tuple[int | None, Cells]]
+        if is_apart or self.is_large[i]:
+            parts = [(None, np.asarray([values.mean()])), (*self._many_key(i), values - values.mean())]
+        else:
+            means = np.bincount(self.buckets[i], weights=values) / self._values_in[i]
+            parts = [
+                (None, np.asarray([means.mean()])),
+                (i, np.einsum("ij,i->j", contrasts(self.sizes[i]), means)),
+                (i + len(self.sizes), np.einsum("ij,i->j", self._inner[i], values)),
+            ]
         least = _NOTHING * float(np.abs(values).max())
         return [(key, own) for key, own in parts if own.size and float(np.abs(own).max()) > least] or parts[:1]
 
     def _sources_in(self, table: MeasuredTable) -> Iterator[_Source]:
         """The observations that a table provides of buckets, and of contrasts within buckets."""
         if any(self.is_large[i] and (i in table.differences or i not in table.by_values) for i in table.attributes):
+            return
+        if id(table) in self._choosing:
+            # Its sums over the buckets that it chose are biased; the sum of all its counts is not.
+            total = np.asarray(table.values.sum())
+            yield _Source(Observation((), total, table.variance * table.values.size), table)
+            yield self._source(table, table.attributes)
             return
         divided = [i for i in table.attributes if i in table.by_values and self._inner[i].shape[1]]
         if len(divided) > _MOST_DIVIDED:
@@ -342,6 +371,8 @@ class MeasuredSystem:
 
     def _of_entries(self, source: _Source, table: MeasuredTable, own: Cells) -> Cells:
         """Weights of a table's entries, from those of an observation derived from it."""
+        if not source.observation.attributes:
+            return np.full(table.shape, float(own))
         back = own.transpose(np.argsort(np.argsort(self._keys(table, source.within))))
         for axis, i in enumerate(table.attributes):
             if i in table.differences or i not in table.by_values or not self._is_divided(i):
@@ -362,7 +393,7 @@ class MeasuredSystem:
         """The error for a missing measurement, naming the smallest missing component."""
         names, several = self.measured.domain.names, len(self.sizes)
         base = tuple(sorted({key % several for key in subset}))
-        split = tuple(key - several for key in subset if key >= several)
+        split = tuple(key % several for key in subset if key >= several)
         said = " and ".join(names[i] for i in base) if base else "the number of records"
         if split and self.is_measured(base):
             named = " and ".join(names[i] for i in split)

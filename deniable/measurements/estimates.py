@@ -2,7 +2,9 @@
 
 It is a function of `measured.json` and public totals alone, by generalized least squares (consistency). Tables of
 several attributes are by buckets; single attributes are by values where values were counted. Estimates are not counts
-of records: they can be negative or fractional.
+of records: they can be negative or fractional. Counts that chose the buckets of their attribute would be biased as sums
+over these (chosen_buckets): such an attribute alone is estimated from its values, and agrees with its tables with
+others on the number of records only. Format 1, of earlier releases, did not make that difference; it is still verified.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
+from deniable.measurements.chosen_buckets import choosing_tables
 from deniable.measurements.consistency import (
     ConsistentTables,
     Constraint,
@@ -27,12 +30,17 @@ from deniable.measurements.document import Measurements
 from deniable.measurements.noisy_tables import Cells, MeasuredTable
 
 FILE: Final = "consistent.json"
-FORMAT: Final = "deniable/consistent/1"
+FORMAT: Final = "deniable/consistent/2"
+BEFORE: Final = "deniable/consistent/1"
 
 _FOLLOWS = "consistent.json has the estimates that follow from measured.json, with their variances"
 _MEANING = (
     "Estimates by generalized least squares from the noisy tables of measured.json, consistent with each other; "
     "they are not counts of records, and may be negative."
+)
+_APART = (
+    " An attribute in 'apart' has buckets that its own noisy counts chose; alone it is estimated from its values, and "
+    "its sums over buckets differ from those of its other tables."
 )
 _DIGITS = 10
 _TOLERANCE: Final = 1e-6
@@ -62,7 +70,11 @@ class KnownTotals:
 
 
 def consistent(
-    measured: Measurements, totals: Sequence[KnownTotals] = (), probability: Fraction | None = None
+    measured: Measurements,
+    totals: Sequence[KnownTotals] = (),
+    probability: Fraction | None = None,
+    *,
+    is_former: bool = False,
 ) -> dict[str, Any]:
     """The document, ready for JSON.
 
@@ -71,11 +83,22 @@ def consistent(
         totals: exact public totals of the measured rows, if any.
         probability: probability with which a record of the whole table was measured. If given, the domain's public
             totals of the whole table are used: of N records, about pN were measured, with variance p(1-p)N.
+        is_former: whether the document is of format 1.
     """
-    tables, estimated = _solved(measured, totals, probability)
+    every = range(0 if is_former else len(measured.domain))
+    choosing = {i: own for i in every if (own := choosing_tables(measured, i))}
+    tables, estimated = _solved(measured, totals, probability, choosing)
     public = [] if probability is None else [total.document() for total in measured.domain.totals]
     names = measured.domain.names
-    documents = [_single(measured, estimated, i, totals) for i in _counted(measured) if estimated.has((i,))]
+    known = {each.attribute for each in totals}
+    if probability is not None:
+        known |= {measured.domain.index(each.attribute) for each in measured.domain.totals if each.attribute}
+    apart = {i: own for i, own in choosing.items() if i not in known}
+    documents = [
+        _by_itself(measured, estimated, i, apart[i]) if i in apart else _single(measured, estimated, i, totals)
+        for i in _counted(measured)
+        if estimated.has((i,))
+    ]
     shown: set[tuple[int, ...]] = set()
     for table in tables:
         attributes = table.attributes
@@ -84,8 +107,8 @@ def consistent(
             documents.append(_document([names[i] for i in attributes], [], estimated.table(attributes)))
     records = estimated.table(()) if estimated.has(()) else None
     return {
-        "format": FORMAT,
-        "meaning": _MEANING,
+        "format": BEFORE if is_former else FORMAT,
+        "meaning": _MEANING + (_APART if apart else ""),
         "records": None if records is None else _rounded(records.counts),
         "records_variance": None if records is None else _rounded(records.variances),
         "buckets": {name: own.tolist() for name, own in zip(names, measured.buckets, strict=True)},
@@ -94,6 +117,7 @@ def consistent(
             for each in totals
         ],
         **({"public": {"probability": str(probability), "totals": public}} if public else {}),
+        **({} if is_former else {"apart": [names[i] for i in apart]}),
         "tables": documents,
     }
 
@@ -137,7 +161,7 @@ def check_consistent(
             return
         known = Measurements.from_document(Domain.from_document(described).modelled, measured)
         probability = None if split is None else probability_of(known, split)
-        right = consistent(known, totals, probability)
+        right = consistent(known, totals, probability, is_former=document.get("format") == BEFORE)
         yield from _differences(document, right)
 
     listed = document.get("tables")
@@ -145,7 +169,7 @@ def check_consistent(
 
 
 def _differences(document: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    for entry in ("format", "meaning", "buckets", "totals", "public"):
+    for entry in ("format", "meaning", "buckets", "totals", "public", "apart"):
         if document.get(entry) != right.get(entry):
             yield f"{FILE}: {entry} is not what follows from measured.json"
     if set(document) != set(right) or len(document["tables"]) != len(right["tables"]):
@@ -223,13 +247,18 @@ def public_observations(
 
 
 def _solved(
-    measured: Measurements, totals: Sequence[KnownTotals], probability: Fraction | None
+    measured: Measurements,
+    totals: Sequence[KnownTotals],
+    probability: Fraction | None,
+    choosing: Mapping[int, Sequence[MeasuredTable]],
 ) -> tuple[list[MeasuredTable], ConsistentTables]:
-    """The tables used, and the estimates from them."""
+    """The tables used, and the estimates from them; of tables that chose buckets, the sum of all counts."""
+    only_summed = {id(table) for own in choosing.values() for table in own}
     of_tables = [
         (table, observation)
         for table in measured.tables
-        if (observation := _observation(measured, table)) and _is_small(measured, observation)
+        if (observation := _summed(table) if id(table) in only_summed else _observation(measured, table))
+        and _is_small(measured, observation)
     ]
     constraints = [_constraint(measured, each) for each in totals]
     public = [] if probability is None else public_observations(measured.domain, measured.buckets, probability)
@@ -266,6 +295,11 @@ def _observation(measured: Measurements, table: MeasuredTable) -> Observation | 
     return Observation(table.attributes, counts, variance, spread, table.differences)
 
 
+def _summed(table: MeasuredTable) -> Observation:
+    """The sum of all counts of a table."""
+    return Observation((), np.asarray(table.values.sum()), table.variance * table.values.size)
+
+
 def added_up(counts: Cells, buckets: NDArray[np.integer], axis: int) -> Cells:
     """Sum counts by values to counts by buckets along an axis."""
     moved = np.moveaxis(counts, axis, 0)
@@ -279,6 +313,19 @@ def _constraint(measured: Measurements, totals: KnownTotals) -> Constraint:
     if totals.attribute is None:
         return Constraint(counts)
     return Constraint(added_up(counts, measured.buckets[totals.attribute], 0), totals.attribute)
+
+
+def _by_itself(
+    measured: Measurements, estimated: ConsistentTables, i: int, tables: Sequence[MeasuredTable]
+) -> dict[str, Any]:
+    """A single attribute by values, from its own counts and the number of records."""
+    name, records = measured.domain.names[i], estimated.table(())
+    precision = sum(1 / table.variance for table in tables)
+    noisy = np.asarray(sum(table.values / table.variance for table in tables) / precision, np.float64)
+    size = len(noisy)
+    counts = noisy - noisy.mean() + float(records.counts) / size
+    variance = (1 - 1 / size) / precision + float(records.variances) / size**2
+    return _document([name], [name], Estimate(counts, np.full(size, variance)))
 
 
 def _single(
