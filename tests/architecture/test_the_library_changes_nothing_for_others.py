@@ -107,7 +107,7 @@ def test_a_stranger_finds_numba_numpy_pandas_and_matplotlib_as_they_were() -> No
     assert (met.returncode, met.stdout.split()) == (0, []), met.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_stranger_sees_what_was_changed() -> None:
     met = meet(after=f"{OWN_PATCH}\nnp.seterr(all='raise')\nos.environ['OTHERS_SEE'] = 'this'")
     assert met.stdout.split() == ["environment", "NumPy", "numba.np.linalg.ensure_blas"]

@@ -266,6 +266,7 @@ def in_rounds(tmp_path_factory: pytest.TempPathFactory, agency: Agency, store: O
     return InRounds(spec, made, diary.lines)
 
 
+@pytest.mark.nightly
 def test_the_other_learner_counts_in_rounds_on_two_workers(in_rounds: InRounds, tmp_path: Path) -> None:
     made = in_rounds.workspace
     require_same(made.release_folder, made_alone(in_rounds.spec, tmp_path / "state", made.vault / "key"))
@@ -288,6 +289,7 @@ def test_destinations_of_commuters_are_drawn_on_two_workers(agency: Agency, tmp_
     assert steps(made.release_folder) == steps(alone.folder)
 
 
+@pytest.mark.nightly
 def test_whoever_watches_is_told_what_workers_have_done(in_rounds: InRounds) -> None:
     """Seven chunks of at most 64 records are two blocks."""
     drawn = [line for line in in_rounds.told if line.startswith("synthesize")]

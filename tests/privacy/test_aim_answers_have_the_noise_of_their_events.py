@@ -27,6 +27,7 @@ from deniable.learners.aim.scores import UNIT
 from deniable.learners.aim.workload import Attributes, Workload
 from deniable.privacy.loss import ConcentratedEvent, DiscreteGaussianEvent
 from tests.drawn_noise import OneStream, each_is_on_its_own
+from tests.extent import drawn
 
 FALSE_ALARM = 1e-9
 DRAWS = 20_000
@@ -225,7 +226,7 @@ def test_the_rounds_spend_all_of_rho_and_count_all_of_it(told: tuple[Told, Learn
 def test_one_record_changes_no_score_by_more_than_its_sensitivity(told: tuple[Told, Learnt]) -> None:
     queries, _ = told
     draw = np.random.default_rng(list(b"one record"))
-    for row in draw.integers(SIZES, size=(6, len(SIZES))):
+    for row in draw.integers(SIZES, size=(drawn(6, 2), len(SIZES))):
         more = counts_of(np.concatenate([ROWS, row[None]]))
         moved = Told(PLAN, opener(1))
         # The answers are those of before, so that all models and all candidates are.

@@ -237,6 +237,7 @@ def test_too_few_rows_are_refused_by_their_noisy_number_alone() -> None:
     assert 50 < sum(refused) < 150
 
 
+@pytest.mark.nightly
 def test_the_number_of_rows_has_the_noise_that_is_charged() -> None:
     mechanism = EntropyRecipe(Fraction(30), 10 * BETA, epsilon_rows=Fraction(1, 2), noise="laplace").calibrate(DOMAIN)
     event = mechanism.events[0]
@@ -329,7 +330,13 @@ class CountRuns:
 LEARNERS = {"cfs": GRAPH, "marginals": MARGINALS}
 
 
-@pytest.fixture(scope="module", params=list(product(NOISES, LEARNERS)), ids="-".join)
+RUNS = [
+    pytest.param((kind, learner), marks=[pytest.mark.nightly] if learner == "marginals" else [], id=f"{kind}-{learner}")
+    for kind, learner in product(NOISES, LEARNERS)
+]
+
+
+@pytest.fixture(scope="module", params=RUNS)
 def parameters(request: pytest.FixtureRequest) -> CountRuns:
     kind, learner = request.param
     return CountRuns(kind, LEARNERS[learner])
@@ -365,8 +372,8 @@ def test_counts_of_nobody_have_noise_as_well(kind: Noise) -> None:
         tables = mechanism.run(counts, GRAPH, open_stream).weights
         uneven += sum(int((np.ptp(table.astype(np.int64), axis=1) > 2).sum()) for table in tables)
     rows = sum(len(table) for table, size in zip(counts.tables, DOMAIN.cardinalities, strict=True) if size > 1)
-    # All noise of a row is below 0, and the row even, in one of four or fewer; without noise all are.
-    assert uneven > 0.6 * 200 * rows
+    # The noise of a row adds up to less than 0, and the row is even, in half of the cases; without noise all are even.
+    assert uneven > 0.4 * 200 * rows
 
 
 @pytest.mark.parametrize("kind", NOISES)
@@ -400,6 +407,7 @@ def prefixes(copies: int) -> PrefixCounts:
     return counts
 
 
+@pytest.mark.nightly
 def test_prefixes_and_their_number_have_the_noise_that_is_charged() -> None:
     mechanism, counts = HISTOGRAM, prefixes(50)
     runs = [

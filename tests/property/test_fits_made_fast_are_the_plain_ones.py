@@ -124,9 +124,11 @@ def test_joint_buckets_are_numbered_as_they_appear(sizes: tuple[int, ...], recor
     group, first = np.empty(records, np.int32), np.empty(records, np.int64)
     made = fitting._group(people, np.arange(len(sizes)), np.asarray(sizes, np.int64), group, first)
     numbers: dict[bytes, int] = {}
-    assert group.tolist() == [numbers.setdefault(people[:, r].tobytes(), len(numbers)) for r in range(records)]
+    own = [numbers.setdefault(people[:, r].tobytes(), len(numbers)) for r in range(records)]
+    assert group.tolist() == own
     assert made == len(numbers)
-    assert first[:made].tolist() == [group.tolist().index(number) for number in range(made)]
+    earliest = {number: r for r, number in reversed(list(enumerate(own)))}
+    assert first[:made].tolist() == [earliest[number] for number in range(made)]
 
 
 @pytest.mark.parametrize("records", [1, 6, 3000])
