@@ -25,9 +25,9 @@ from benchmarks.measuring import require
 from benchmarks.regressions import regression
 from benchmarks.utility import ROOT
 from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
-from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.domain import Codes, Domain, Parents
 from deniable.foundation.keys import ReleaseKey, WordStream
-from deniable.foundation.tables import FamilyCounts, Parents
+from deniable.foundation.tables import FamilyCounts
 from deniable.learners.imputed.draws import draws as imputed_draws
 from deniable.learners.imputed.spec import Entry as Imputed
 from deniable.learners.pegs.draws import urns_of

@@ -32,6 +32,8 @@ from deniable.foundation.rules import (
 Value = int | float | str | bool
 Kind = Literal["numeric", "ordered", "nominal"]
 Codes = NDArray[np.uint16]
+Parents = tuple[tuple[int, ...], ...]
+"""The parents of each attribute in a dependency graph, by column number."""
 
 MAX_CARDINALITY = 65_535
 # Numbers are read as float64, which represents every integer up to this one exactly and uniquely.

@@ -11,11 +11,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.domain import Codes, Domain, Parents
 from deniable.kernels import kernel
 
 Counts = NDArray[np.int64]
-Parents = tuple[tuple[int, ...], ...]
 
 
 class Tally(Protocol):

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import Domain, Parents
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.tables import Parents
 
 
 def topological_order(domain: Domain, parents: Parents) -> tuple[int, ...]:

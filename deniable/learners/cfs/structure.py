@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.domain import Domain
+from deniable.foundation.domain import Domain, Parents
 from deniable.foundation.keys import StreamOpener
-from deniable.foundation.tables import PairCounts, Parents, configuration_count
+from deniable.foundation.tables import PairCounts, configuration_count
 from deniable.learners.cfs.entropies import EntropyMechanism, EntropyRecipe, Noise, NoisyEntropies
 from deniable.models.graph import Graph, topological_order
 from deniable.privacy.loss import Guarantee, MechanismEvent

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.domain import Codes, Domain, Parents
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.spec_values import MOST_RECORDS
-from deniable.foundation.tables import Counts, FamilyCounts, Parents, configuration_count, configuration_strides
+from deniable.foundation.tables import Counts, FamilyCounts, configuration_count, configuration_strides
 from deniable.learners.pegs.plan import FORMAT, DrawsPlan, require_memory
 from deniable.learners.pegs.spec import Entry
 from deniable.mechanisms import ChargedDraws, ChunkStreams, Counter, Draw
