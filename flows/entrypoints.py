@@ -34,13 +34,13 @@ from infra.environment import state_folder
 from schemas.provenance import RECORD
 from schemas.spec.release_spec import TABLE_SUFFIXES, FileSource, load_spec
 from stores.record.discovery_record import discovery_place
-from stores.releases.deciding import decide
+from stores.releases.deciding import decide, valid_decision
 from stores.releases.resumable_releases import find_release, note_reported, releases_of_run
+from stores.releases.signed_approvals import who_approves
 from stores.servers.prefect_failures import asking_prefect
 from stores.servers.webhook import are_one
 from stores.statement.statement import as_text
 from stores.tables.partitions import is_in_a_store
-from stores.vault.decisions import decision_on
 from stores.vault.pending_approval import Held, HeldNote, held_notes, note_waiting
 
 DATASET_LIMIT = "deniable-dataset-{}"
@@ -264,7 +264,7 @@ def _once_decided(dataset: str, work: Callable[[HeldNote | None], str]) -> State
     state, here = state_folder(), _this_run()
     while True:
         mine = _waited_for(state, here)
-        if mine is not None and mine.action == "hold" and decision_on(state, mine) is None:
+        if mine is not None and mine.action == "hold" and valid_decision(state, mine) is None:
             _ask(state, mine)
         try:
             with _alone(dataset):
@@ -287,12 +287,19 @@ class Answer(RunInput):
     reason: str = Field(min_length=1, description="The reason, in words that may be published: the record holds them.")
 
 
+_BY_COMMAND = (
+    "This form can only refuse: an approval is signed with the key of an approver, by the command `python -m flows "
+    'approve {release} --reason "..."`, which resumes this run.'
+)
+
+
 def _ask(state: Path, note: HeldNote) -> None:
     """Suspend this run until a person decides, and record the decision; invalid answers are refused."""
     complaint = ""
     for number in count():
         # Prefect returns the answer for a key that it has used before, and asks for a new key.
-        form = Answer.with_initial_data(description=_question(note, complaint))
+        signed = who_approves(state).required
+        form = Answer.with_initial_data(description=_question(note, complaint, signed=signed))
         answer = suspend_flow_run(wait_for_input=form, key=f"{note.candidate}-{number}")
         try:
             decide(state, note, answer.decision, by=answer.name, identity="stated", reason=answer.reason)
@@ -302,8 +309,14 @@ def _ask(state: Path, note: HeldNote) -> None:
             return
 
 
-def _question(note: HeldNote, complaint: str) -> str:
-    """Return the text of the form, in Markdown."""
+def _question(note: HeldNote, complaint: str, *, signed: bool) -> str:
+    """Return the text of the form, in Markdown.
+
+    Args:
+        note: the note on the release.
+        complaint: why the last answer does not count; empty if there was none.
+        signed: whether an approval must be signed with a key, which no form can do.
+    """
     whoever = " or ".join(note.approvers) if note.approvers else f"anyone but {note.started_by}, who started it"
     return "\n\n".join(
         [
@@ -311,6 +324,7 @@ def _question(note: HeldNote, complaint: str) -> str:
             f"**{as_text(note.title)}**: the release `{note.release}` waits for {whoever}.",
             "\n".join(f"- {reason}" for reason in note.why),
             f"Review `{note.page}`, the report of the candidate `{note.candidate[:16]}`.",
+            *([_BY_COMMAND.format(release=note.release)] if signed else []),
         ]
     )
 

@@ -266,7 +266,7 @@ def _require_approval(workspace: Workspace, accounts: Accounts, drawn: Drawn, ju
         figures=(judged.utility, judged.risk),
         page=page,
     )
-    require_decision(workspace, candidate, outcome, page)
+    require_decision(workspace, candidate, outcome, page, accounts)
 
 
 def _report(

@@ -289,25 +289,50 @@ class Runs(Part):
     mlflow_run: str
 
 
+class SignedApproval(Part):
+    """The signature of an approver's key, and what it binds an approval to.
+
+    Attributes:
+        version: version of what is signed.
+        keyid: the key that signed.
+        plan: digest of the spec and of the table's domain.
+        cost: digest of the release's costs.
+        charges: digest of the identities of its charges in the ledger.
+        sentence: what is published, at what cost.
+        signature: Ed25519 signature, in hexadecimal.
+    """
+
+    version: Literal[1]
+    keyid: Digest
+    plan: Digest
+    cost: Digest
+    charges: Digest
+    sentence: str
+    signature: Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
+
+
 class Approval(Part):
     """The decision of a person.
 
     Attributes:
         decision: `approved`, or `refused` in the record of a release that was not published.
         by: the person who decided.
-        identity: `account`, the account that ran the command; `stated`, the content of a variable or a form, which was
-            not verified.
+        identity: `key`, the owner of the key that signed; `account`, the account that ran the command; `stated`, the
+            content of a variable or a form, which was not verified.
         time: time of the decision.
         reason: the reason.
         seen: digest of what the person saw and decided on, keyed with the release key.
+        signed: the signature of an approver's key; None if the decision was only stated.
     """
 
     decision: Literal["approved", "refused"]
     by: str
-    identity: Literal["account", "stated"]
+    identity: Literal["key", "account", "stated"]
     time: Time
     reason: str
     seen: Digest
+    # Omitted from all written forms if there is none, as before approvals were signed.
+    signed: SignedApproval | None = Field(default=None, exclude_if=lambda signed: signed is None)
 
 
 class People(Part):

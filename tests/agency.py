@@ -55,6 +55,13 @@ class Agency:
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + (done.stderr if status else "")
 
+    def approver(self, name: str) -> dict[str, str]:
+        """Make a person's key, have it admitted, and return the variables of a command of that person."""
+        own = {"DENIABLE_APPROVER_KEY": str(self.home / f"{name}.key")}
+        public = self.command("keys", "approver", "new", **own).partition("public half is ")[2].partition(".")[0]
+        self.command("keys", "approver", "admit", name, public)
+        return own
+
     def start(self) -> None:
         """Start its servers for the first time, on ports that no other agency takes while they are down."""
         folder = make_private_folder(make_private_folder(self.state) / "stack")

@@ -45,6 +45,12 @@ _FIELDS_OF_VERSION_1 = ("number", "time", "kind", "content", "previous", "digest
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-(0[1-9]|1[0-2])-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z")
 _NUMBER = re.compile(r"\d+(\.\d+|/\d+)?")
+_SECOND = re.compile(r"\d{4}-(0[1-9]|1[0-2])-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ")
+SIGNED_APPROVALS = "signed"
+"""What the first entry of a ledger states about approvals if each must be signed by an approver's key."""
+
+_REVOKED = ("", "superseded", "compromised")
+_REPLACED = ("", "superseded", "lost", "compromised")
 _IDENTITY = "deniable/v1/charge"
 _PERIODS: dict[PeriodLength, Callable[[str], str]] = {
     "year": lambda time: time[:4],
@@ -87,6 +93,8 @@ class Opening:
         ledger: the ledger's name.
         version: version of the form of its entries.
         custodian: public key of the custodian, who signs budgets and recoveries; empty in ledgers of earlier versions.
+        approvals: `signed` if each approval of a release must be signed by an approver's key; empty in ledgers of
+            earlier versions, in which this holds from the first approver on.
     """
 
     kind: ClassVar[str] = "genesis"
@@ -94,16 +102,23 @@ class Opening:
     ledger: str
     version: int = _FORMAT
     custodian: str = ""
+    approvals: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a ledger that this version cannot read."""
         _require_text("ledger", self.ledger)
         if self.version != _FORMAT or isinstance(self.version, bool):
             raise OtherVersion(_of_another_version(self.version))
+        if self.approvals not in ("", SIGNED_APPROVALS):
+            raise InvalidInput(f"approvals must be {SIGNED_APPROVALS} or left out, got {self.approvals!r:.{_SHOWN}}.")
 
     def to_content(self) -> Content:
         """The fact as plain values."""
-        return {"ledger": self.ledger, "version": self.version, **_unless_empty(custodian=self.custodian)}
+        return {
+            "ledger": self.ledger,
+            "version": self.version,
+            **_unless_empty(custodian=self.custodian, approvals=self.approvals),
+        }
 
     @classmethod
     def from_content(cls, content: Content) -> "Opening":
@@ -551,24 +566,40 @@ class Custodian:
     Attributes:
         public: the public key, in hexadecimal.
         owner: the person who has it.
-        signature: the signature of the key before.
+        spare: public key of the spare key, which may sign the next such entry in place of the key itself; empty if
+            there is none. Only the spare key may replace itself.
+        reason: why the key before was replaced: superseded, lost or compromised; empty if it was not.
+        signature: the signature of the key before, or of the spare key.
     """
 
     kind: ClassVar[str] = "custodian"
 
     public: str
     owner: str
+    spare: str = ""
+    reason: str = ""
     signature: str = ""
 
     def __post_init__(self) -> None:
         """Refuse something that is not a key."""
-        if not isinstance(self.public, str) or not _DIGEST.fullmatch(self.public):
-            raise InvalidInput("the custodian's public key must be 64 hexadecimal digits, got something else.")
+        _require_key("the custodian's public key", self.public)
+        if self.spare:
+            _require_key("the public key of the custodian's spare key", self.spare)
+        if self.public == self.spare:
+            raise InvalidInput("the custodian's spare key must be another key, got the same; make one of its own.")
+        if self.reason not in _REPLACED:
+            raise InvalidInput(
+                f"a custodian's key must be replaced as {', '.join(_REPLACED[1:])}, got {self.reason!r:.{_SHOWN}}."
+            )
         _require_text("owner", self.owner)
 
     def to_content(self) -> Content:
         """The fact as plain values."""
-        return {"public": self.public, "owner": self.owner, **_unless_empty(signature=self.signature)}
+        return {
+            "public": self.public,
+            "owner": self.owner,
+            **_unless_empty(spare=self.spare, reason=self.reason, signature=self.signature),
+        }
 
     @classmethod
     def from_content(cls, content: Content) -> "Custodian":
@@ -576,11 +607,82 @@ class Custodian:
         return cls(**content)
 
 
-Fact = Opening | Policy | Charge | Output | Publication | Recovery | Custodian
-SIGNED: tuple[type[Policy] | type[Recovery] | type[Custodian], ...] = (Policy, Recovery, Custodian)
+@dataclass(frozen=True, kw_only=True)
+class Approver:
+    """A key that may approve releases, as the custodian admits or revokes it; the last entry of a key holds.
+
+    Attributes:
+        public: the public key, in hexadecimal.
+        owner: the person who has it, by the name that approvals are given.
+        valid_from: first moment at which it may sign, to the second.
+        valid_until: first moment at which it may no longer sign.
+        revoked_at: when its revocation takes effect; empty if it is not revoked.
+        revoked_as: superseded (what it signed before stays valid) or compromised (nothing does); empty likewise.
+        set_by: who entered it.
+        signature: the custodian's.
+    """
+
+    kind: ClassVar[str] = "approver"
+
+    public: str
+    owner: str
+    valid_from: str
+    valid_until: str
+    revoked_at: str = ""
+    revoked_as: str = ""
+    set_by: str
+    signature: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse something that is not a key with a period of validity."""
+        _require_key("an approver's public key", self.public)
+        for name in ("owner", "set_by"):
+            _require_text(name, getattr(self, name))
+        for time in (self.valid_from, self.valid_until, *([self.revoked_at] if self.revoked_at else [])):
+            if not isinstance(time, str) or not _SECOND.fullmatch(time):
+                raise InvalidInput("a time must be written like 2026-11-20T07:45:00Z, got something else.")
+        if self.valid_from >= self.valid_until:
+            raise InvalidInput(
+                f"a key must be valid for some time, got one from {self.valid_from} until {self.valid_until}."
+            )
+        if self.revoked_as not in _REVOKED or bool(self.revoked_as) != bool(self.revoked_at):
+            raise InvalidInput(
+                f"a key must be revoked as {' or '.join(_REVOKED[1:])}, at a time, got {self.revoked_as!r:.{_SHOWN}}."
+            )
+
+    def may_become(self, later: "Approver") -> bool:
+        """Whether a later entry of the same key changes nothing but its revocation, for the worse."""
+        same = (self.public, self.owner, self.valid_from, self.valid_until) == (
+            later.public,
+            later.owner,
+            later.valid_from,
+            later.valid_until,
+        )
+        return same and _REVOKED.index(later.revoked_as) > _REVOKED.index(self.revoked_as)
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {
+            "public": self.public,
+            "owner": self.owner,
+            "valid_from": self.valid_from,
+            "valid_until": self.valid_until,
+            "set_by": self.set_by,
+            **_unless_empty(revoked_at=self.revoked_at, revoked_as=self.revoked_as, signature=self.signature),
+        }
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Approver":
+        """Read the fact from plain values."""
+        return cls(**content)
+
+
+Fact = Opening | Policy | Charge | Output | Publication | Recovery | Custodian | Approver
+SignedFact: TypeAlias = Policy | Recovery | Custodian | Approver
+SIGNED: tuple[type[SignedFact], ...] = (Policy, Recovery, Custodian, Approver)
 """What the custodian alone may enter."""
 KINDS: dict[str, type[Fact]] = {
-    kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication, Recovery, Custodian)
+    kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication, Recovery, Custodian, Approver)
 }
 
 
@@ -890,6 +992,11 @@ def _unless_empty(**values: Any) -> dict[str, Any]:
 def _require_text(name: str, value: object) -> None:
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{name} must be a non-empty text, got {value!r}.")
+
+
+def _require_key(what: str, value: object) -> None:
+    if not isinstance(value, str) or not _DIGEST.fullmatch(value):
+        raise InvalidInput(f"{what} must be 64 hexadecimal digits, got something else.")
 
 
 def _require_cap(limit: Cost) -> None:

@@ -1,4 +1,4 @@
-"""Signatures under entries of a ledger that only the custodian of the data may make: budgets and recoveries.
+"""Signatures under entries of a ledger that only the custodian of the data may make: budgets, recoveries, approvers.
 
 The first entry of a ledger names the custodian's public key. A signature covers the ledger's name, the digest of the
 entry before, the kind and the content, so that it holds in one place of one ledger and cannot be entered again. Ledgers

@@ -11,6 +11,8 @@ from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger.budget import LIFETIME, Balance, BudgetExceeded, Tally
 from deniable.ledger.entries import (
     SIGNED,
+    SIGNED_APPROVALS,
+    Approver,
     Charge,
     Cost,
     Custodian,
@@ -21,12 +23,12 @@ from deniable.ledger.entries import (
     PeriodLength,
     Policy,
     Publication,
-    Recovery,
     SeedCost,
+    SignedFact,
     period_of,
     require_time,
 )
-from deniable.ledger.signatures import fault_of_signature
+from deniable.ledger.signatures import fault_of_signature, key_name
 from deniable.privacy.loss import PrivacyTestEvent
 
 
@@ -81,6 +83,9 @@ class LedgerState:
         head: the last entry; None before the first.
         name: the ledger's name.
         custodian: public key of the custodian; empty if the ledger has none yet.
+        spare: public key of the custodian's spare key; empty if there is none.
+        approvers: the keys that may or might approve releases, by their public halves, as last entered.
+        signs_approvals: whether each approval of a release must be signed by one of them.
         policies: the policy in force for each dataset.
         published: the public releases, by id.
         recoveries: the entries of recoveries.
@@ -93,6 +98,9 @@ class LedgerState:
         self.head: Entry | None = None
         self.name = ""
         self.custodian = ""
+        self.spare = ""
+        self.approvers: dict[str, Approver] = {}
+        self.signs_approvals = False
         self.policies: dict[str, Policy] = {}
         self.published: dict[str, Publication] = {}
         self.recoveries: list[Entry] = []
@@ -258,6 +266,7 @@ class LedgerState:
             self._require_signed(entry, fact)
         if isinstance(fact, Opening):
             self.name, self.custodian = fact.ledger, fact.custodian
+            self.signs_approvals = fact.approvals == SIGNED_APPROVALS
         elif isinstance(fact, Policy):
             self.policies[fact.dataset] = fact
         elif isinstance(fact, Charge):
@@ -267,19 +276,45 @@ class LedgerState:
         elif isinstance(fact, Publication):
             self._publish(fact)
         elif isinstance(fact, Custodian):
-            self.custodian = fact.public
+            self.custodian, self.spare = fact.public, fact.spare
+        elif isinstance(fact, Approver):
+            self._admit(fact)
         else:
             self.recoveries.append(entry)
             self.given_up.update(fact.given_up)
 
-    def _require_signed(self, entry: Entry, fact: Policy | Recovery | Custodian) -> None:
-        """Refuse a budget, a recovery or another custodian that the custodian did not sign."""
+    def _require_signed(self, entry: Entry, fact: SignedFact) -> None:
+        """Refuse a budget, a recovery, an approver or another custodian that the custodian did not sign."""
         public = self.custodian or (fact.public if isinstance(fact, Custodian) else "")
         if not public:
+            if isinstance(fact, Approver):
+                raise LedgerBroken("it admits an approver, which the custodian must sign, and there is no custodian")
             return
-        fault = fault_of_signature(self.name, entry.previous, fact, public=public, signature=fact.signature)
+
+        def fault_by(key: str) -> str | None:
+            return fault_of_signature(self.name, entry.previous, fact, public=key, signature=fact.signature)
+
+        fault = fault_by(public)
+        if isinstance(fact, Custodian) and self.spare:
+            if fault_by(self.spare) is None:
+                return
+            if fault is None and fact.spare != self.spare:
+                fault = f"it replaces the spare key {key_name(self.spare)}, which must sign that itself"
         if fault is not None:
             raise LedgerBroken(fault)
+
+    def _admit(self, approver: Approver) -> None:
+        before = self.approvers.get(approver.public)
+        if approver.public in (self.custodian, self.spare):
+            raise LedgerBroken("an approver's key must be another one than the custodian's")
+        if before is None and approver.revoked_as:
+            raise LedgerBroken(f"it revokes the approver's key {key_name(approver.public)}, which was never admitted")
+        if before is not None and not before.may_become(approver):
+            raise LedgerBroken(
+                f"it changes the approver's key {key_name(approver.public)}, which can only be revoked, and only once"
+            )
+        self.approvers[approver.public] = approver
+        self.signs_approvals = True
 
     def _reserve(self, entry: Entry, charge: Charge) -> None:
         if charge.identity in self._charges:

@@ -1,9 +1,10 @@
 """The record of a release, and its signature.
 
-attestation: in-toto statements in DSSE envelopes. trust: the keys whose signatures are accepted. statement: the privacy
-statement in figures. summary: the record as text. shape, record.schema.json: its form. released_table: checks the table
-against its domain. snapshot_commitment: a keyed commitment to the rows. publication_rules, exact_stops:
-what the publication itself discloses, which rows are left out, and what exact counts decide.
+attestation: in-toto statements in DSSE envelopes. trust: the keys whose signatures are accepted. approval: what an
+approver signs. statement: the privacy statement in figures. summary: the record as text. shape, record.schema.json: its
+form. released_table: checks the table against its domain. snapshot_commitment: a keyed commitment to the rows.
+publication_rules, exact_stops: what the publication itself discloses, which rows are left out, and what exact counts
+decide.
 
 Collecting a record belongs in `stores.record`.
 """

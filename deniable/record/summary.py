@@ -16,6 +16,7 @@ Record = Mapping[str, Any]
 _NONE = "-"
 _NAMES = 17
 """Widths, in columns, of the names of what a step reads and makes."""
+_KEY_DIGITS = 16
 _NO_EPSILON = "no differential privacy"
 
 
@@ -34,7 +35,7 @@ def summary_lines(record: Record) -> Iterator[str]:
             ("dataset", f"{release['dataset']}; previous release {release['previous'] or 'none'}"),
             ("published", f"{release['published']}, signed {record['signed']['time']}; begun {release['begun']}"),
             ("started by", people["started_by"]),
-            ("approved by", "nobody" if approval is None else f"{approval['by']}, {approval['time']}"),
+            ("approved by", "nobody" if approval is None else _in_words(approval)),
             ("cost", f"{_rounded_cost(record['cost']['total'])} for the whole release, {record['cost']['kind']}"),
             ("code", f"version {code['version']}, {_commit(code)}"),
             ("", f"package {code['package']}"),
@@ -81,6 +82,14 @@ def step_lines(record: Record, named: str) -> Iterator[str]:
         yield from (f"  {line}" for line in _aligned(rows))
         for event in step["events"]:
             yield f"  mechanism: {', '.join(f'{name} {value}' for name, value in event.items())}"
+
+
+def _in_words(approval: Mapping[str, Any]) -> str:
+    """Who approved a release, when, and how that is known."""
+    signed, said = approval.get("signed"), f"{approval['by']}, {approval['time']}"
+    return said + (
+        ", not signed by a key" if signed is None else f", signed with the key {signed['keyid'][:_KEY_DIGITS]}"
+    )
 
 
 def _numbered(record: Record) -> list[tuple[int, list[Mapping[str, Any]]]]:

@@ -106,6 +106,26 @@ class TrustedKey:
             keyid=keyid_of(public_key), public=public, owner=owner, valid_from=valid_from, valid_until=valid_until
         )
 
+    @classmethod
+    def of_public(
+        cls, public: str, *, owner: str, valid_from: str, valid_until: str, revoked: Revocation | None = None
+    ) -> "TrustedKey":
+        """A trusted key by its public half, in hexadecimal.
+
+        Raises:
+            InvalidInput: it is not a key, or the other values are not valid.
+        """
+        if not is_digest(public):
+            raise InvalidInput("a public key must be 64 lower-case hexadecimal digits, got something else.")
+        return cls(
+            keyid=hashlib.sha256(bytes.fromhex(public)).hexdigest(),
+            public=public,
+            owner=owner,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            revoked=revoked,
+        )
+
     @property
     def public_key(self) -> Ed25519PublicKey:
         """The key, for verifying signatures."""
@@ -171,26 +191,41 @@ class TrustedKey:
 
 @dataclass(frozen=True)
 class TrustedKeys:
-    """The keys that are or were trusted, in the order in which they were entered."""
+    """The keys that are or were trusted, in the order in which they were entered.
+
+    Attributes:
+        keys: the keys that sign releases.
+        approvers: the keys that approve them.
+    """
 
     keys: tuple[TrustedKey, ...] = ()
+    approvers: tuple[TrustedKey, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a key that is entered twice."""
-        if len({key.keyid for key in self.keys}) != len(self.keys):
+        # A key that could do both would let one person release alone.
+        if len({key.keyid for key in (*self.keys, *self.approvers)}) != len(self.keys) + len(self.approvers):
             raise InvalidInput("a key must be entered once, got one twice; remove one of the entries.")
 
     def __iter__(self) -> Iterator[TrustedKey]:
-        """Iterate over the keys."""
+        """Iterate over the keys that sign releases."""
         return iter(self.keys)
 
     def __len__(self) -> int:
-        """Count the keys."""
+        """Count the keys that sign releases."""
         return len(self.keys)
 
+    def __bool__(self) -> bool:
+        """Whether there is any key."""
+        return bool(self.keys or self.approvers)
+
     def get(self, keyid: str) -> TrustedKey | None:
-        """A key by its id; None if there is none."""
+        """A key that signs releases, by its id; None if there is none."""
         return next((key for key in self.keys if key.keyid == keyid), None)
+
+    def approver(self, keyid: str) -> TrustedKey | None:
+        """A key that approves releases, by its id; None if there is none."""
+        return next((key for key in self.approvers if key.keyid == keyid), None)
 
     def public_keys(self) -> tuple[Ed25519PublicKey, ...]:
         """All keys, for verifying signatures; whether a signature is accepted is decided by `judge`."""
@@ -239,7 +274,7 @@ class TrustedKeys:
         Raises:
             InvalidInput: it is already there.
         """
-        return TrustedKeys((*self.keys, key))
+        return replace(self, keys=(*self.keys, key))
 
     def with_revoked(self, keyid: str, revocation: Revocation) -> "TrustedKeys":
         """Revoke a key. A compromised key remains compromised.
@@ -256,11 +291,21 @@ class TrustedKeys:
                 f"{key.revoked.time}; leave it so."
             )
         changed = replace(key, revoked=revocation)
-        return TrustedKeys(tuple(changed if each is key else each for each in self.keys))
+        return replace(self, keys=tuple(changed if each is key else each for each in self.keys))
+
+    def with_approvers(self, approvers: tuple[TrustedKey, ...]) -> "TrustedKeys":
+        """The same keys, with others that approve releases.
+
+        Raises:
+            InvalidInput: one of them also signs releases.
+        """
+        return replace(self, approvers=approvers)
 
     def to_text(self) -> str:
         """The keys as the text of a trust file."""
         content = {"keys": [key.to_record() for key in self.keys]}
+        if self.approvers:
+            content["approvers"] = [key.to_record() for key in self.approvers]
         return json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -270,7 +315,14 @@ class TrustedKeys:
         Raises:
             InvalidInput: it is not a trust file, or a key does not match its id.
         """
-        listed = members(parsed(text, "a trust file"), ("keys",), "a trust file")["keys"]
-        if not isinstance(listed, list):
-            raise InvalidInput("a trust file's keys must be a list, got something else.")
-        return cls(tuple(TrustedKey.from_record(record) for record in listed))
+        said = parsed(text, "a trust file")
+        # Trust files from before approvals were signed, and those of ledgers without approvers, name none.
+        names = ("keys", "approvers") if isinstance(said, dict) and "approvers" in said else ("keys",)
+        listed = members(said, names, "a trust file")
+        return cls(*(_keys_in(listed[name]) for name in names))
+
+
+def _keys_in(listed: object) -> tuple[TrustedKey, ...]:
+    if not isinstance(listed, list):
+        raise InvalidInput("a trust file's keys must be a list, got something else.")
+    return tuple(TrustedKey.from_record(record) for record in listed)

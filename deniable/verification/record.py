@@ -13,6 +13,7 @@ from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import PERSONS, Domain
 from deniable.ledger.entries import day_of, digest_of
 from deniable.record.statement import differences
+from deniable.record.trust import TrustedKeys
 from deniable.samplers.registry import may_fall_short
 from deniable.verification.approval import asks_somebody, check_approval
 from deniable.verification.cost import check_composition, check_events, check_totals, step_costs
@@ -46,19 +47,20 @@ class Released:
     stated: Mapping[str, Any]
 
 
-def check_record(released: Released, exported: Exported = None) -> tuple[Check, ...]:
+def check_record(released: Released, exported: Exported = None, keys: TrustedKeys | None = None) -> tuple[Check, ...]:
     """Check all statements of a record.
 
     Args:
         released: the record and the documents in its folder.
         exported: the whole ledger, as plain values, if available.
+        keys: the trusted keys, among them those of approvers.
     """
     record, stated = released.record, released.stated
     named = "the record's spec, schema and domain agree with each other and with the folder"
     checks = [
         Check(named, found(lambda: _faults_of_documents(released))),
         check_lineage(record, released.subjects),
-        *([check_approval(record)] if asks_somebody(record) else []),
+        *([check_approval(record, keys, exported)] if asks_somebody(record) else []),
     ]
     steps, segment = cache(lambda: step_costs(record)), cache(lambda: read_segment(record["ledger"]))
     on_costs: tuple[Callable[[], tuple[Check, ...]], ...] = (

@@ -193,7 +193,9 @@ def verify_release(
     released = Released(
         record=record, subjects=statement.subjects, keyid=envelope.keyid, described=described, stated=stated
     )
-    return ReleaseReport(record["release"]["id"], (*checks, *tables, *check_record(released, ledger), *documents))
+    return ReleaseReport(
+        record["release"]["id"], (*checks, *tables, *check_record(released, ledger, trust.keys), *documents)
+    )
 
 
 def _table_checks(

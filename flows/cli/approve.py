@@ -12,7 +12,8 @@ from deniable.console import show
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from flows.cli.subcommands import Subcommands
 from schemas.provenance import Approval
-from stores.releases.deciding import decide
+from stores.keys.approver_key import approver_key_place, load_approver_key
+from stores.releases.deciding import STATED, decide, valid_decision
 from stores.vault.actors import is_stated, operator
 from stores.vault.decisions import DecisionWord, decision_on
 from stores.vault.pending_approval import HeldNote, find_held, held_notes
@@ -63,7 +64,7 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
         return DONE
     note = find_held(state, asked.release)
     word: DecisionWord = "approved" if asked.command == "approve" else "refused"
-    if (before := decision_on(state, note)) is not None:
+    if (before := valid_decision(state, note)) is not None:
         return _told_again(state, note, before, word)
     if (state / "releases" / note.release).exists():
         raise InvalidInput(
@@ -73,6 +74,7 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
     if asked.candidate is not None and not note.candidate.startswith(asked.candidate):
         msg = f"the candidate must be the one that is held, {note.candidate}, got {asked.candidate}; review it again."
         raise Refused(msg)
+    signs = word == "approved" and _must_sign(state)
     made = decide(
         state,
         note,
@@ -80,10 +82,22 @@ def run_deciding_command(asked: argparse.Namespace, state: Path) -> int:
         by=operator(),
         identity="stated" if is_stated() else "account",
         reason=asked.reason,
+        key=load_approver_key(approver_key_place()) if signs else None,
     )
     _tell(f"{note.release} is {made.decision} by {made.by}: {made.reason}")
+    if made.signed is not None:
+        _tell(f"Signed with the key {made.signed.keyid}: {made.signed.sentence}")
+    elif made.decision == "approved":
+        _tell(STATED)
     _tell_what_follows(note, made)
     return DONE
+
+
+def _must_sign(state: Path) -> bool:
+    """Whether an approval must be signed with a key."""
+    from stores.releases.signed_approvals import who_approves  # noqa: PLC0415 - opens a ledger
+
+    return who_approves(state).required
 
 
 def _told_again(state: Path, note: HeldNote, before: Approval, word: DecisionWord) -> int:
@@ -125,7 +139,9 @@ def _listed(state: Path) -> list[str]:
     lines: list[str] = []
     for note in held_notes(state):
         made = decision_on(state, note)
-        if made is not None:
+        if made is not None and valid_decision(state, note) is None:
+            became, made = f"held since {note.since}; the approval by {made.by} does not count", None
+        elif made is not None:
             became = f"{made.decision} by {made.by} on {made.time}: {made.reason}"
         elif note.action == "refuse":
             became = "refused by the policy of its spec"
@@ -136,6 +152,7 @@ def _listed(state: Path) -> list[str]:
             f"  what        {note.title}, of the dataset {note.dataset}, started by {note.started_by}",
             *(f"  why         {reason}" for reason in note.why),
             f"  review      {note.page}",
+            *([f"  costs       {note.subject.sentence}"] if note.subject is not None else []),
             f"  candidate   {note.candidate}",
         ]
         if made is None and note.action == "hold":

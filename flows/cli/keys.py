@@ -1,6 +1,7 @@
 """The operator's commands for signing keys: make, show, rotate and revoke them, and export the trust file.
 
-There is no command for signing: a release signs automatically, and makes the first key if there is none.
+The keys of persons, who approve releases or set budgets, have commands of their own (flows.cli.people). There is no
+command for signing: a release signs automatically, and makes the first key if there is none.
 """
 
 import argparse
@@ -15,6 +16,8 @@ from rich.text import Text
 
 from deniable.foundation.errors import DeniableError, InvalidInput
 from deniable.record.trust import Reason, TrustedKey, TrustedKeys, moment
+from flows.cli.people.approver_keys import add_approver_commands, run_approver_command
+from flows.cli.people.custodian_keys import add_custodian_commands, run_custodian_command
 from flows.cli.subcommands import Subcommands
 from stores.keys.signing_keys import (
     YEARS,
@@ -40,7 +43,7 @@ def add_key_commands(subparsers: Subcommands, parents: Sequence[argparse.Argumen
         subparsers: the commands of the parser, as `add_subparsers` returns them.
         parents: parsers of the options that all commands share.
     """
-    keys = subparsers.add_parser("keys", help="manage the keys that sign releases, and the keys that are trusted")
+    keys = subparsers.add_parser("keys", help="manage the keys that sign releases, approve them and set budgets")
     commands = keys.add_subparsers(dest="keys_command", required=True, metavar="COMMAND")
     new = commands.add_parser("new", parents=parents, help="make the first key that signs releases")
     new.add_argument("--owner", required=True, metavar="NAME", help="who signs with it")
@@ -63,6 +66,8 @@ def add_key_commands(subparsers: Subcommands, parents: Sequence[argparse.Argumen
     )
     export = commands.add_parser("export", parents=parents, help="write the trust file that auditors need")
     export.add_argument("file", type=Path, metavar="FILE", help="the file; it holds public keys only")
+    add_approver_commands(commands, parents)
+    add_custodian_commands(commands, parents)
 
 
 def run_key_command(asked: argparse.Namespace, state: Path) -> int:
@@ -78,6 +83,10 @@ def run_key_command(asked: argparse.Namespace, state: Path) -> int:
     Raises:
         DeniableError: a file cannot be read or written, or the arguments make no sense.
     """
+    if asked.keys_command == "approver":
+        return run_approver_command(asked, state)
+    if asked.keys_command == "custodian":
+        return run_custodian_command(asked, state)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     if asked.keys_command == "new":
         made = new_key(state, owner=asked.owner, years=asked.years)
@@ -121,7 +130,8 @@ def _exported(state: Path, file: Path) -> str:
             f"there must be a key for auditors to trust, and there is {_NO_KEY.format(place=trusted_keys_place(state))}"
         )
     write_lines(keys.to_text().splitlines(), file)
-    count = f"{len(keys)} keys are" if len(keys) > 1 else "1 key is"
+    number = len(keys) + len(keys.approvers)
+    count = f"{number} keys are" if number > 1 else "1 key is"
     return f"{count} in {file}; give it to auditors by a channel other than that of the releases."
 
 

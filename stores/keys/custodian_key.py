@@ -6,19 +6,22 @@ custodian alone: those who make releases can then neither open an account nor ch
 """
 
 import getpass
-import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from deniable.foundation.errors import InvalidInput, Refused
-from deniable.foundation.keys import new_secret
+from deniable.foundation.errors import Refused
 from deniable.ledger.signatures import key_name
-from stores.keys.secret_file import make_once
-from stores.keys.trust_file import keys_folder, make_keys_folder, named_place
-from stores.own_files import own_descriptor
+from stores.keys.personal_key import (
+    load_personal_key,
+    make_personal_key,
+    new_waiting_key,
+    public_of,
+    settle_waiting,
+    waiting_place,
+)
+from stores.keys.trust_file import keys_folder, named_place
 
 CUSTODIAN_KEY_VARIABLE = "DENIABLE_CUSTODIAN_KEY"
 
@@ -28,8 +31,7 @@ CUSTODIAN_MADE = (
 )
 """Message, to be formatted with the place of the key."""
 
-_OTHERS = 0o077
-_BYTES = 32
+_WHOSE = "the custodian's key"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,7 @@ class CustodianKey:
     @property
     def public(self) -> str:
         """Its public half, in hexadecimal."""
-        return self.private.public_key().public_bytes_raw().hex()
+        return public_of(self.private)
 
 
 def custodian_key_place(state: Path) -> Path:
@@ -68,39 +70,92 @@ def custodian_key(state: Path, public: str) -> CustodianKey:
     """
     place = custodian_key_place(state)
     if not public and not place.exists() and not named_place(CUSTODIAN_KEY_VARIABLE):
-        make_keys_folder(place.parent)
-        try:
-            make_once(place, new_secret())
-        except OSError as error:
-            raise InvalidInput(
-                f"the custodian's key must be in a folder that can be written to, got {place.parent}: {error.strerror}."
-            ) from None
-    held = _held(place, public)
-    key = CustodianKey(private=Ed25519PrivateKey.from_private_bytes(held), owner=getpass.getuser())
+        make_personal_key(place, _WHOSE, unless_there=True)
+    if public and waiting_place(place).exists():
+        # A process may have been killed between the entry of the new key and its file.
+        settle_waiting(place, public, _WHOSE)
+    key = _held(place, public)
     if public and key.public != public:
         raise Refused(
-            f"a budget must be set with the custodian's key {key_name(public)}, which the ledger names, got "
-            f"{key_name(key.public)} in {place}; name the custodian's file in {CUSTODIAN_KEY_VARIABLE}."
+            f"budgets and approvers must be set with the custodian's key {key_name(public)}, which the ledger names, "
+            f"got {key_name(key.public)} in {place}; name the custodian's file in {CUSTODIAN_KEY_VARIABLE}."
         )
     return key
 
 
-def _held(place: Path, public: str) -> bytes:
-    """The bytes of the key."""
+def make_custodian_key(state: Path) -> CustodianKey:
+    """Make the custodian's key before there is a ledger, in the file that DENIABLE_CUSTODIAN_KEY names or its own.
+
+    Raises:
+        Refused: there is one.
+        InvalidInput: it cannot be made.
+    """
+    return _of(make_personal_key(custodian_key_place(state), _WHOSE))
+
+
+def make_spare_key(place: Path) -> CustodianKey:
+    """Make the custodian's spare key in a file, which must be kept apart from the custodian's key.
+
+    Raises:
+        Refused: there is a file.
+        InvalidInput: it cannot be made.
+    """
+    return _of(make_personal_key(place, "the custodian's spare key"))
+
+
+def load_spare_key(place: Path, public: str) -> CustodianKey:
+    """The custodian's spare key from its file.
+
+    Args:
+        place: the file.
+        public: the public key that the ledger names as the spare key, in hexadecimal.
+
+    Raises:
+        Refused: it cannot be read, or is another key.
+        InvalidInput: others may read it, or it is no key.
+    """
     try:
-        with os.fdopen(own_descriptor(place, os.O_RDONLY, sets_mode=True), "rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            held = file.read(_BYTES + 1)
+        key = _of(load_personal_key(place, "the custodian's spare key"))
+    except OSError as error:
+        raise Refused(f"the custodian's spare key must be readable, got {place}: {error.strerror}.") from None
+    if key.public != public:
+        named = f"{key_name(public)}, which the ledger names" if public else "named by the ledger, which names none"
+        raise Refused(f"the custodian's spare key must be {named}, got {key_name(key.public)} in {place}.")
+    return key
+
+
+def make_next_key(state: Path) -> CustodianKey:
+    """Make the custodian's next key, which waits beside its place until the ledger names it.
+
+    Raises:
+        InvalidInput: it cannot be made.
+    """
+    return _of(new_waiting_key(custodian_key_place(state), _WHOSE))
+
+
+def take_next_key(state: Path, public: str) -> None:
+    """Replace the custodian's key by the one that waits, now that the ledger names it.
+
+    Args:
+        state: the state folder.
+        public: the public key that the ledger names, in hexadecimal.
+
+    Raises:
+        InvalidInput: it cannot be moved.
+    """
+    settle_waiting(custodian_key_place(state), public, _WHOSE)
+
+
+def _of(private: Ed25519PrivateKey) -> CustodianKey:
+    return CustodianKey(private=private, owner=getpass.getuser())
+
+
+def _held(place: Path, public: str) -> CustodianKey:
+    try:
+        return _of(load_personal_key(place, _WHOSE))
     except OSError as error:
         named = f"the custodian's key {key_name(public)}, which the ledger names" if public else "the custodian's key"
         raise Refused(
-            f"a budget must be set with {named}, and {place} cannot be read: {error.strerror}; restore it, name the "
-            f"custodian's file in {CUSTODIAN_KEY_VARIABLE}, or have the custodian set the budget."
+            f"budgets and approvers must be set with {named}, and {place} cannot be read: {error.strerror}; restore "
+            f"it, name the custodian's file in {CUSTODIAN_KEY_VARIABLE}, or have the custodian do this."
         ) from None
-    if mode & _OTHERS:
-        raise InvalidInput(
-            f"the custodian's key must be readable by its owner alone, got mode {mode:04o} of {place}; run chmod 600."
-        )
-    if len(held) != _BYTES:
-        raise InvalidInput(f"the custodian's key must be {_BYTES} bytes, got {place}, which holds something else.")
-    return held

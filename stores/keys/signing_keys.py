@@ -177,7 +177,7 @@ def rotate_key(state: Path, *, years: int = YEARS) -> Rotated:
         after = _valid_from_now(private, before.owner, years)
         changed = known or TrustedKeys()
         if before.revoked is None:
-            changed = changed.with_revoked(before.keyid, Revocation(time=_after_now(), reason="superseded"))
+            changed = changed.with_revoked(before.keyid, Revocation(time=moment_after_now(), reason="superseded"))
         keep_waiting_key(private, place)
         write_trusted_keys(changed.with_key(after), trust)
         put_in_place(place, replacing=True)
@@ -210,7 +210,7 @@ def revoke_key(state: Path, keyid: str, reason: Reason) -> TrustedKey:
                 f"a key must be named by its id, or by at least its first {_FEWEST_DIGITS} digits if they are unique, "
                 f"got {keyid}; nothing was revoked. python -m flows keys show lists the keys."
             )
-        revoked = known.with_revoked(meant[0].keyid, Revocation(time=_after_now(), reason=reason))
+        revoked = known.with_revoked(meant[0].keyid, Revocation(time=moment_after_now(), reason=reason))
         write_trusted_keys(revoked, trust)
         return revoked.get(meant[0].keyid) or meant[0]
 
@@ -223,7 +223,7 @@ def _refuse_unless_first(state: Path, known: TrustedKeys | None) -> None:
             f"the signing key must be in {place}, which {SIGNING_KEY_VARIABLE} names, and there is none; {_MAKE_ONE}, "
             "or name the right file."
         )
-    if known is not None:
+    if known is not None and len(known):
         raise Refused(
             f"the signing key must be in {place}, and is missing, while the trust file {trust} exists; restore it, "
             f"or {_MAKE_ONE} and revoke the lost one with python -m flows keys revoke."
@@ -257,8 +257,8 @@ def _loaded(place: Path, trust: Path, known: TrustedKeys | None) -> SigningKey:
     private = load_private_key(place)
     key = _trusted(place, trust, known, private)
     # A key that is superseded within this second signs nothing more.
-    if (objection := key.objection_at(_after_now())) is not None:
-        early = moment(_after_now()) < moment(key.valid_from)
+    if (objection := key.objection_at(moment_after_now())) is not None:
+        early = moment(moment_after_now()) < moment(key.valid_from)
         remedy = "set this machine's clock" if early else "replace it with python -m flows keys rotate"
         raise Refused(f"the signing key must be valid now, and {key.name} {objection}; {remedy}.")
     told = ""
@@ -299,24 +299,29 @@ def _drawn() -> Ed25519PrivateKey:
 
 
 def _valid_from_now(private: Ed25519PrivateKey, owner: str, years: int) -> TrustedKey:
+    until = last_moment(years)
+    return TrustedKey.of(private.public_key(), owner=owner, valid_from=signing_time(), valid_until=until)
+
+
+def last_moment(years: int) -> str:
+    """The end of a validity of so many years that begins now.
+
+    Raises:
+        InvalidInput: there are too few or too many.
+    """
     if not 1 <= years <= _MOST_YEARS:
         raise InvalidInput(f"a key must be valid for 1 to {_MOST_YEARS} years, got {years}; give such a number.")
     now = datetime.now(UTC)
     # The last day of February that every year has.
     day = now.replace(day=min(now.day, 28)) if now.month == 2 else now
-    return TrustedKey.of(
-        private.public_key(),
-        owner=owner,
-        valid_from=_written(now),
-        valid_until=_written(day.replace(year=day.year + years)),
-    )
+    return _written(day.replace(year=day.year + years))
 
 
 def _may_sign(known: TrustedKeys | None) -> set[str]:
     return {key.keyid for key in known or () if key.revoked is None}
 
 
-def _after_now() -> str:
+def moment_after_now() -> str:
     """The next whole second: signatures made in this one remain valid."""
     now = datetime.now(UTC)
     return _written(now if now.microsecond == 0 else now + timedelta(seconds=1))

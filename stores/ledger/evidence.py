@@ -1,7 +1,7 @@
 """Witnesses of what a ledger was charged, in a state folder besides its copy: signed records, notes and the vault.
 
 Every file is a witness of its own: the records of releases on the shelf and in public, the records of discoveries, the
-note of each charge and of each policy (`ledger-notes/`), and the vaults of releases that have drawn, be they
+note of each charge and of each signed entry (`ledger-notes/`), and the vaults of releases that have drawn, be they
 unfinished, held or finished. Surveys charge nothing. A file is read once: what it proves is remembered, also by later
 processes, under its size, its time and its number on the disk. Signatures of records are not checked here: a forged
 record can only block, never permit. The decision on what the witnesses say belongs to `stores.ledger.gate`.
@@ -11,13 +11,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from deniable.foundation.errors import DeniableError
-from deniable.ledger.entries import Charge, Entry, Policy, entry_of
+from deniable.ledger.entries import Approver, Charge, Custodian, Entry, Policy, entry_of
 from deniable.ledger.state import LedgerState
 from deniable.record.attestation import Envelope, Statement
 from schemas.provenance import RECORD
@@ -27,7 +27,7 @@ from stores.vault.disk import flush_to_disk, replace_whole
 from stores.vault.private_files import make_private_folder
 
 NOTES = "ledger-notes"
-"""Folder of the notes: a file for each release, with the entries of its charges, and one for all policies."""
+"""Folder of the notes: a file for each release, with the entries of its charges, and one for all signed entries."""
 
 _POLICIES = "policies"
 _LEARN = "learn_parameters"
@@ -95,10 +95,12 @@ class Shown:
     Attributes:
         charges: the charges, each once.
         policies: the latest shown policy of each dataset.
+        approvers: each entry that admits or revokes an approver's key, the earliest first.
     """
 
-    charges: Sequence[Charge]
-    policies: Mapping[str, Policy]
+    charges: Sequence[Charge] = ()
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    approvers: Sequence[Approver] = ()
 
 
 class Witnesses:
@@ -137,7 +139,8 @@ class Witnesses:
         return [proof for _, proofs in found.values() for proof in proofs]
 
     def shown(self) -> Shown:
-        """Read the charges and policies that the witnesses show, in full."""
+        """Read what the witnesses show of charges, policies and approvers, in full."""
+        approvers: dict[int, Approver] = {}
         policies: dict[str, tuple[int, Policy]] = {}
         charges: dict[str, Charge] = {}
         for place, _ in self._files():
@@ -149,7 +152,13 @@ class Witnesses:
                         charges.setdefault(fact.identity, fact)
                     elif isinstance(fact, Policy) and shown.number >= policies.get(fact.dataset, (0, fact))[0]:
                         policies[fact.dataset] = (shown.number, fact)
-        return Shown(list(charges.values()), {dataset: policy for dataset, (_, policy) in policies.items()})
+                    elif isinstance(fact, Approver):
+                        approvers[shown.number] = fact
+        return Shown(
+            list(charges.values()),
+            {dataset: policy for dataset, (_, policy) in policies.items()},
+            [approver for _, approver in sorted(approvers.items(), key=lambda kept: kept[0])],
+        )
 
     def note(self, entry: Entry) -> None:
         """Keep a note of an entry, on disk; one that is there already is left as it is.
@@ -210,7 +219,7 @@ class Witnesses:
         for entry in _entries(place):
             yield Proof(
                 witness=place.relative_to(self.state).as_posix(),
-                release=_about(entry["content"]),
+                release=_about(entry["kind"], entry["content"]),
                 number=entry["number"],
                 digest=entry["digest"],
                 charges=tuple(_identities([entry])),
@@ -296,8 +305,10 @@ def _entries_of_note(place: Path) -> list[Mapping[str, Any]]:
     return found
 
 
-def _about(content: Mapping[str, Any]) -> str:
-    """The release that an entry is about, or the dataset."""
+def _about(kind: str, content: Mapping[str, Any]) -> str:
+    """The release that an entry is about, or the dataset, or the person whose key it names."""
+    if kind in (Approver.kind, Custodian.kind):
+        return f"the {kind} {content.get('owner')}"
     return str(content.get("release") or f"the dataset {content.get('dataset', 'of a recovery')}")
 
 

@@ -12,13 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from deniable.foundation.errors import DeniableError
-from deniable.ledger.entries import Charge, Entry, Policy, Recovery
+from deniable.ledger.entries import SIGNED, Charge, Entry
 from deniable.ledger.state import LedgerState
 from stores.ledger.anchor import Anchor, LedgerReplaced, difference
 from stores.ledger.database import LedgerUnavailable
 from stores.ledger.evidence import NOTES, Proof, Witnesses
 
-_KEPT = {kind.kind for kind in (Charge, Policy, Recovery)}
+_KEPT = {kind.kind for kind in (Charge, *SIGNED)}
 
 
 class Gate:

@@ -22,6 +22,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TypeVar
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Connection, insert
 
 from deniable.foundation.errors import InvalidInput, Refused
@@ -29,6 +30,8 @@ from deniable.foundation.keys import fresh_salt
 from deniable.ledger.budget import Balance, cost_of
 from deniable.ledger.entries import (
     SIGNED,
+    SIGNED_APPROVALS,
+    Approver,
     Charge,
     Cost,
     Custodian,
@@ -212,7 +215,12 @@ class Ledger:
         if empty:
             public = "" if custodian is None else custodian("").public
             ledger._append(
-                lambda books, _: Opening(ledger=database.name, custodian=public) if books.head is None else None
+                lambda books, _: (
+                    None
+                    if books.head is not None
+                    # A ledger without a custodian has nobody who could admit an approver.
+                    else Opening(ledger=database.name, custodian=public, approvals=SIGNED_APPROVALS if public else "")
+                )
             )
         ledger._anchor_now()
         return ledger
@@ -267,11 +275,47 @@ class Ledger:
 
         self.require_new_name(policy.dataset)
         with self._turn:
-            self._name_custodian()
-            entry = self._append(changed)
-            if self._gate is not None and entry is not None:
-                self._gate.keep(entry)
+            self.name_custodian()
+            self._kept(self._append(changed))
         return self.policy(policy.dataset)
+
+    def enter_signed(self, fact: Approver | Custodian, *, signer: Ed25519PrivateKey | None = None) -> Entry:
+        """Enter a fact that concerns keys, signed.
+
+        Args:
+            fact: the fact; it is signed as it is entered.
+            signer: the key that signs in place of the custodian's.
+
+        Raises:
+            LedgerReplaced: a witness proves something that the ledger lacks.
+            LedgerBroken: the fact does not follow from what is entered; nothing was written.
+            Refused: the custodian's key is missing.
+        """
+
+        def proven(books: LedgerState, _: str) -> Fact:
+            self._require_proven(books)
+            return fact
+
+        with self._turn:
+            self.name_custodian()
+            self._hear_witnesses()
+            entry = self._append(proven, signer)
+            if entry is None:
+                raise ValueError("such a fact is always entered")
+            self._kept(entry)
+            return entry
+
+    def proven_books(self) -> LedgerState:
+        """The state that follows from the ledger's entries now, which must not be changed.
+
+        Raises:
+            LedgerReplaced: a witness proves something that the ledger lacks.
+        """
+        with self._turn:
+            self._hear_witnesses()
+            with self._reading() as (books, _):
+                self._require_proven(books)
+                return books
 
     def reserve(self, charge: Charge) -> Reserved:
         """Charge a draw before it is made. The same draw is charged once, however often it is reserved.
@@ -403,7 +447,7 @@ class Ledger:
 
     def recover(self, recovery: Recovery) -> Entry:
         """Note that a person recovered the ledger, although it lacked entries."""
-        self._name_custodian()
+        self.name_custodian()
         entry = self._append(lambda _books, _now: recovery)
         if entry is None:
             raise ValueError("a recovery is always entered")
@@ -445,10 +489,17 @@ class Ledger:
             self._catch_up(connection)
             return self._now(connection)
 
-    def _append(self, decide: Callable[[LedgerState, str], Fact | None]) -> Entry | None:
+    def _kept(self, entry: Entry | None) -> None:
+        """Keep a note of an entry beside the ledger."""
+        if self._gate is not None and entry is not None:
+            self._gate.keep(entry)
+
+    def _append(
+        self, decide: Callable[[LedgerState, str], Fact | None], signer: Ed25519PrivateKey | None = None
+    ) -> Entry | None:
         """Append the fact decided from the latest books, while no other process appends; None if there is none."""
         with self._turn:
-            entry = _patiently(self.place, lambda: self._append_once(decide))
+            entry = _patiently(self.place, lambda: self._append_once(decide, signer))
             # Before any draw, even for an existing entry: an old copy of the database could drop entries that are not
             # in the state folder's copy.
             self._anchor_now()
@@ -464,25 +515,25 @@ class Ledger:
         if self._gate is not None:
             self._gate.require_proven(books, self.place)
 
-    def _name_custodian(self) -> None:
+    def name_custodian(self) -> None:
         """Enter the custodian's key in a ledger of an earlier version, which names none."""
         if self._custodian is None:
             return
-        key = self._custodian(self._custodian_now())
-        self._append(
-            lambda books, _: None if books.custodian else Custodian(public=key.public, owner=key.owner),
+        with self._reading() as (books, _):
+            named = books.custodian
+        if named:
+            return
+        key = self._custodian("")
+        self._kept(
+            self._append(lambda books, _: None if books.custodian else Custodian(public=key.public, owner=key.owner))
         )
 
-    def _custodian_now(self) -> str:
-        with self._reading() as (books, _):
-            return books.custodian
-
-    def _signed(self, fact: Fact, books: LedgerState) -> Fact:
+    def _signed(self, fact: Fact, books: LedgerState, signer: Ed25519PrivateKey | None) -> Fact:
         """A fact as it is entered: with the custodian's signature, if only the custodian may enter it."""
         if self._custodian is None or not isinstance(fact, SIGNED) or books.head is None:
             return fact
-        key = self._custodian(books.custodian)
-        return replace(fact, signature=sign(books.name, books.head.digest, fact, key.private))
+        private = self._custodian(books.custodian).private if signer is None else signer
+        return replace(fact, signature=sign(books.name, books.head.digest, fact, private))
 
     def _anchor_now(self) -> None:
         """Add all entries read so far to the state folder's copy."""
@@ -492,7 +543,9 @@ class Ledger:
             anchor.extend(0, kept_lines_of(self._database))
         self._ahead = (first + len(lines), [])
 
-    def _append_once(self, decide: Callable[[LedgerState, str], Fact | None]) -> Entry | None:
+    def _append_once(
+        self, decide: Callable[[LedgerState, str], Fact | None], signer: Ed25519PrivateKey | None
+    ) -> Entry | None:
         entered = False
         try:
             with self._database.writing() as connection:
@@ -501,7 +554,7 @@ class Ledger:
                 fact = decide(self._books, now)
                 if fact is None:
                     return None
-                entry = self._books.next_entry(self._signed(fact, self._books), now, fresh_salt())
+                entry = self._books.next_entry(self._signed(fact, self._books, signer), now, fresh_salt())
                 # Before it is written: an entry that the books do not accept must never be in the ledger.
                 entered = True
                 self._books.enter(entry)

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import cost_of
-from deniable.ledger.entries import Policy, Recovery
+from deniable.ledger.entries import Approver, Policy, Recovery
 from deniable.ledger.verification import records_of, verify
 from schemas.regular_files import opened_regular
 from stores.keys.custodian_key import custodian_key
@@ -83,7 +83,8 @@ def recover(state: Path, copies: Sequence[Path], *, by: str, reason: str, accept
                 given_up=tuple(sorted({proof.lost_as for proof in lost})),
             )
         )
-        again = _charge_again(ledger, shown if missing else Shown((), {}), by)
+        again = _charge_again(ledger, shown if missing else Shown(), by)
+        _admit_again(ledger, shown.approvers if missing else ())
         anchor.replace(kept_lines(place))
     said = (
         f"{len(whole) - len(there)} entries were restored from copies, and {again} charges from signed records and "
@@ -176,6 +177,17 @@ def _charge_again(ledger: Ledger, shown: Shown, by: str) -> int:
         for charge in own:
             ledger.restore(charge)
     return len(fresh)
+
+
+def _admit_again(ledger: Ledger, shown: Sequence[Approver]) -> None:
+    """Admit and revoke the approvers' keys that witnesses show and the ledger lacks, signed again."""
+    for approver in shown:
+        before = ledger.proven_books().approvers.get(approver.public)
+        if before is None and approver.revoked_as:
+            ledger.enter_signed(replace(approver, revoked_at="", revoked_as="", signature=""))
+            before = ledger.proven_books().approvers[approver.public]
+        if before is None or before.may_become(approver):
+            ledger.enter_signed(replace(approver, signature=""))
 
 
 def _head(lines: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from prefect import runtime
 from deniable.foundation.errors import Refused
 from deniable.ledger.entries import Charge, Entry, Fact, Output, Policy, Publication, day_of, digest_of
 from deniable.privacy.step_costs import StepCost
+from deniable.record.approval import subject_of
 from schemas import datasets
 from schemas.catalog import schema_code
 from schemas.provenance import (
@@ -168,6 +169,31 @@ def spec_document(spec: ReleaseSpec) -> dict[str, Any]:
     """A spec in the form of the record: without the location of the source, and only with the name of the schema."""
     document: dict[str, Any] = spec.model_dump(mode="json", fallback=str, exclude={"source"})
     return document | {"dataset": Path(spec.dataset).name}
+
+
+def approval_subject(workspace: Workspace, accounts: Accounts) -> dict[str, Any]:
+    """What an approval of a release is bound to before its record is there (deniable.record.approval).
+
+    Args:
+        workspace: the release, whose steps are all charged.
+        accounts: its privacy costs.
+    """
+    spec, document = workspace.spec, spec_document(workspace.spec)
+    segment = ledger_segment(
+        open_ledger(workspace).entries(),
+        release=workspace.release_id,
+        dataset=spec.dataset_name,
+        commitment=workspace.key().commitment(),
+    )
+    return subject_of(
+        {
+            "release": {"id": workspace.release_id, "dataset": spec.dataset_name},
+            "spec": {"digest": digest_of(document), "document": document},
+            "schema": _table_schema(spec).model_dump(mode="json"),
+            "cost": cost_of(spec, accounts).model_dump(mode="json"),
+            "ledger": {"entries": segment.entries},
+        }
+    )
 
 
 def cost_of(spec: ReleaseSpec, accounts: Accounts) -> Cost:

@@ -1,6 +1,6 @@
 """Releases of a dataset: which are unfinished, which snapshot each one used, and which may be published.
 
 resumable_releases: started and not finished. snapshots: whether arriving data were already released. approval,
-deciding: whether a release may be published, and who decided. discoveries: values and ranges proposed for a schema.
-discovery_run: a discovery's run in MLflow.
+deciding, signed_approvals: whether a release may be published, who decided, and with which key. discoveries: values and
+ranges proposed for a schema. discovery_run: a discovery's run in MLflow.
 """

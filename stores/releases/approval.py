@@ -4,21 +4,27 @@ The decisions of persons are made in stores.vault.decisions.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from prefect import runtime
 from pydantic_core import to_jsonable_python
 
 from deniable.ledger.entries import digest_of
+from schemas.provenance import Approval
 from schemas.references import Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Outcome
 from schemas.spec.evaluation import EvaluationFigures
-from stores.record.provenance import spec_document
+from stores.ledger.approvers import approvers_of, follow_ledger
+from stores.ledger.state_ledger import state_ledger
+from stores.record.provenance import approval_subject, spec_document
+from stores.releases.signed_approvals import fault_of_approval
 from stores.tracking.release_run import tag_release
 from stores.vault.actors import note_approval, people_of
 from stores.vault.decisions import AFTERWARDS, STATUS, decision, decisions, refused_in_words
-from stores.vault.pending_approval import Held, HeldNote, NotPublished, held_note, note_held
+from stores.vault.pending_approval import ApprovalSubject, Held, HeldNote, NotPublished, held_note, note_held
 from stores.vault.step_log import time_now
 from stores.vault.workspace import Workspace, file_digest
 
@@ -53,7 +59,9 @@ def candidate_digest(
     return workspace.key().digest("candidate", json.dumps(plain, sort_keys=True).encode())
 
 
-def require_decision(workspace: Workspace, candidate: str, outcome: Outcome, page: Reference) -> None:
+def require_decision(
+    workspace: Workspace, candidate: str, outcome: Outcome, page: Reference, accounts: Accounts
+) -> None:
     """Return only if the policy or a person permits the publication of a release.
 
     A release that was held once, or was outside its policy, needs a decision by a person, even if its spec has changed.
@@ -63,9 +71,10 @@ def require_decision(workspace: Workspace, candidate: str, outcome: Outcome, pag
         candidate: digest of what would be published.
         outcome: the result of the policy for its figures.
         page: the report under review.
+        accounts: the privacy costs.
 
     Raises:
-        Held: a person must decide and has not decided yet.
+        Held: a person must decide and has not decided yet, or not with a key that may.
         NotPublished: the release was refused.
     """
     before = held_note(workspace.state, workspace.release_id)
@@ -73,12 +82,15 @@ def require_decision(workspace: Workspace, candidate: str, outcome: Outcome, pag
     if refusal is None and outcome.action == "publish" and before is None:
         return
     approval = decision(workspace.vault, candidate)
+    note = _note(workspace, candidate, outcome, page, before, approval_subject(workspace, accounts))
     if outcome.action != "refuse" and refusal is None and approval is not None:
-        note_approval(workspace, approval)
-        tag_release(workspace, {STATUS: approval.decision})
-        return
+        fault = _fault_of(workspace.state, note, approval)
+        if fault is None:
+            note_approval(workspace, approval)
+            tag_release(workspace, {STATUS: approval.decision})
+            return
+        note = note.model_copy(update={"why": tuple(dict.fromkeys([*note.why, fault]))})
     note_approval(workspace, None)
-    note = _note(workspace, candidate, outcome, page, before)
     note_held(workspace, note)
     if refusal is not None:
         tag_release(workspace, {STATUS: "refused"})
@@ -91,7 +103,23 @@ def require_decision(workspace: Workspace, candidate: str, outcome: Outcome, pag
     raise Held(note)
 
 
-def _note(workspace: Workspace, candidate: str, outcome: Outcome, page: Reference, before: HeldNote | None) -> HeldNote:
+def _fault_of(state: Path, note: HeldNote, approval: Approval) -> str | None:
+    """Why an approval does not count; None if it does, and then the trust file names the key that signed it."""
+    ledger = state_ledger(state)
+    fault = fault_of_approval(note, approval, approvers_of(ledger))
+    if fault is None and approval.signed is not None:
+        follow_ledger(state, ledger)
+    return fault
+
+
+def _note(
+    workspace: Workspace,
+    candidate: str,
+    outcome: Outcome,
+    page: Reference,
+    before: HeldNote | None,
+    subject: Mapping[str, Any],
+) -> HeldNote:
     """The note on a release that is not published automatically."""
     spec = workspace.spec
     why = list(outcome.reasons)
@@ -114,6 +142,7 @@ def _note(workspace: Workspace, candidate: str, outcome: Outcome, page: Referenc
         page_digest=file_digest(page.path),
         mlflow_run=workspace.mlflow_run_id,
         flow_run=(before.flow_run if before else None) or _waiting_flow_run(),
+        subject=ApprovalSubject.model_validate(subject),
     )
 
 

@@ -2,11 +2,13 @@
 
 A decision is one file in the release's vault, named after its candidate and written once. The file does not protect
 against those who may write there; it prevents a second decision, and a decision on something other than what was
-reviewed. The consequences of a decision belong to stores.releases.approval.
+reviewed. The signature under an approval, which does protect, belongs to stores.releases.signed_approvals, and the
+consequences of a decision to stores.releases.approval.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Literal, TypeAlias
@@ -14,6 +16,7 @@ from typing import Literal, TypeAlias
 from deniable.foundation.errors import InvalidInput, Refused
 from schemas.plain_text import fault_of_line
 from schemas.provenance import Approval
+from stores.locks import locked
 from stores.own_files import read_own
 from stores.vault.disk import flush_to_disk
 from stores.vault.pending_approval import HeldNote
@@ -25,10 +28,11 @@ STATUS = "status"
 """Tag of a release that needs a decision: held, approved or refused."""
 
 DecisionWord: TypeAlias = Literal["approved", "refused"]
-Identity: TypeAlias = Literal["account", "stated"]
+Identity: TypeAlias = Literal["key", "account", "stated"]
 
-_FOLDER = "decisions"
+_FOLDER, _LOCK = "decisions", "setting-aside.lock"
 _LONGEST_REASON = 1000
+_SHOWN_DIGITS = 16
 
 AFTERWARDS = "what was charged stays charged; to abandon the release, run python -m flows discard {release}."
 
@@ -40,7 +44,15 @@ def refused_in_words(release_id: str, refusal: Approval) -> str:
 
 
 def take_decision(
-    state: Path, note: HeldNote, word: DecisionWord, *, by: str, identity: Identity, reason: str
+    state: Path,
+    note: HeldNote,
+    word: DecisionWord,
+    *,
+    by: str,
+    identity: Identity,
+    reason: str,
+    sign: Callable[[Approval], Approval] = lambda made: made,
+    counts: Callable[[Approval], bool] = lambda _: True,
 ) -> Approval:
     """Record a decision once; repeating the same decision has no effect.
 
@@ -51,6 +63,8 @@ def take_decision(
         by: the person who decides.
         identity: whether `by` is the account that runs the command, or a stated name.
         reason: the reason; it is published with the release.
+        sign: signs the decision.
+        counts: whether a decision made before counts; one that does not is set aside, and this one takes its place.
 
     Returns:
         The valid decision, which is the first one.
@@ -68,14 +82,17 @@ def take_decision(
             msg = f"a decision must have a name and a reason that can be shown, and one of them {fault}."
             raise InvalidInput(msg)
     vault = state / "vault" / note.release
-    decided = [made for made in (decision(vault, note.candidate), *_refusals(vault)) if made is not None]
+    before = decision(vault, note.candidate)
+    decided = [made for made in (before, *_refusals(vault)) if made is not None and counts(made)]
     if decided:
         return _agreeing(decided[0], word, note)
     _require_may_decide(note, word, by)
     if not note.page.is_file() or file_digest(note.page) != note.page_digest:
         msg = f"{note.page} must be unchanged since {note.release} was held, and is not; run the release again."
         raise Refused(msg)
-    made = Approval(decision=word, by=by, identity=identity, time=time_now(), reason=reason, seen=note.candidate)
+    made = sign(Approval(decision=word, by=by, identity=identity, time=time_now(), reason=reason, seen=note.candidate))
+    if before is not None:
+        _set_aside(vault, before)
     if _write_once(vault, made):
         return made
     first = decision(vault, note.candidate)
@@ -132,6 +149,15 @@ def decision(vault: Path, candidate: str) -> Approval | None:
         return Approval.model_validate_json(read_own(vault / _FOLDER / f"{candidate}.json"))
     except FileNotFoundError:
         return None
+
+
+def _set_aside(vault: Path, before: Approval) -> None:
+    """Keep a decision that does not count under a name of its own, unless another process has just replaced it."""
+    place = vault / _FOLDER / f"{before.seen}.json"
+    with locked(place.with_name(_LOCK), wait=True):
+        if decision(vault, before.seen) == before:
+            kept = sha256(before.model_dump_json().encode()).hexdigest()[:_SHOWN_DIGITS]
+            place.rename(place.with_name(f"{before.seen}.{kept}.void"))
 
 
 def _write_once(vault: Path, made: Approval) -> bool:

@@ -19,6 +19,26 @@ from stores.vault.workspace import Workspace
 _NOTE = "held.json"
 
 
+class ApprovalSubject(BaseModel):
+    """What a signed approval is bound to, besides the candidate (deniable.record.approval).
+
+    Attributes:
+        version: version of what is signed.
+        plan: digest of the spec and of the table's domain.
+        cost: digest of the release's costs.
+        charges: digest of the identities of its charges.
+        sentence: what is published, at what cost.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Literal[1]
+    plan: Digest
+    cost: Digest
+    charges: Digest
+    sentence: str
+
+
 class HeldNote(BaseModel):
     """The note on a release that was not published automatically.
 
@@ -33,6 +53,7 @@ class HeldNote(BaseModel):
         page: the report to review, and `page_digest`, its SHA-256.
         mlflow_run: the release's run in MLflow.
         flow_run: the run of a deployment that waits for the decision; None if no run waits.
+        subject: what an approval is bound to; None in notes of earlier versions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,6 +71,7 @@ class HeldNote(BaseModel):
     page_digest: Digest
     mlflow_run: str
     flow_run: str | None = None
+    subject: ApprovalSubject | None = None
 
 
 class Held(DeniableError):

@@ -10,9 +10,9 @@ from flows.release import release
 from flows.replay import replay
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
-from stores.releases.deciding import decide
 from stores.vault.actors import OPERATOR_VARIABLE
 from stores.vault.pending_approval import Held
+from tests.approving import approved
 from tests.small_release import made_up_people, write_small_release
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -41,7 +41,7 @@ def test_it_is_held_and_published_once_a_person_approves_it(tmp_path: Path, monk
     assert why in " ".join(note.page.read_text().split())
     assert not list((state / "releases").glob("*"))
 
-    decide(state, note, "approved", by="ines", identity="account", reason="it is for training only")
+    approved(state, note, "ines", "it is for training only")
     workspace = release(spec, state).workspace
     approval = read_signed(workspace.release_folder / RECORD).record.people.approval
     assert approval is not None

@@ -29,6 +29,7 @@ from stores.vault.actors import OPERATOR_VARIABLE
 from stores.vault.decisions import decision_on, take_decision
 from stores.vault.pending_approval import Held, HeldNote, NotPublished, find_held, held_note, held_notes
 from tasks.running.progress import watching
+from tests.approving import approver
 from tests.extent import spread
 from tests.flows.command import environment, variables_of_this_server
 from tests.prototypes import Prototype
@@ -69,7 +70,8 @@ class House:
         return note
 
     def decide(self, word: Any = "approved", by: str = INES, reason: str = "as the board asked") -> Any:
-        return decide(self.state, self.note, word, by=by, identity="account", reason=reason)
+        key = approver(self.state, by) if word == "approved" else None
+        return decide(self.state, self.note, word, by=by, identity="account", reason=reason, key=key)
 
     @property
     def releases(self) -> list[Path]:
@@ -198,7 +200,10 @@ def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(hel
     for approval in (public.people.approval, internal.people.approval):
         assert approval is not None
         assert (approval.decision, approval.by, approval.reason) == ("approved", INES, "as the board asked")
-        assert (approval.seen, approval.identity) == (note.candidate, "account")
+        assert (approval.seen, approval.identity) == (note.candidate, "key")
+        assert approval.signed is not None
+        assert approval.signed.keyid == approver(held.state, INES).keyid
+        assert note.release in approval.signed.sentence
     assert public.people.started_by == ADA
     assert verified_release(folder, trusted_keys(held.state)).holds
     assert "Approved by" in (folder / "index.html").read_text()
@@ -234,7 +239,7 @@ def test_the_digest_of_what_was_seen_tells_nothing_without_the_key(held: House) 
 @pytest.mark.parametrize(("by", "reason"), [("", "why"), (INES, " "), (INES, "x" * 1001)])
 def test_a_decision_has_a_name_and_a_reason(held: House, by: str, reason: str) -> None:
     with pytest.raises(InvalidInput, match="a name and a reason"):
-        held.decide(by=by, reason=reason)
+        held.decide("refused", by=by, reason=reason)
 
 
 def test_those_whom_the_spec_names_decide_once_and_a_double_click_changes_nothing(held: House) -> None:

@@ -12,8 +12,9 @@ from threading import Thread
 
 import pytest
 
-from stores.vault.pending_approval import HeldNote
+from stores.vault.pending_approval import ApprovalSubject, HeldNote
 from stores.vault.workspace import file_digest
+from tests.approving import approver, key_place
 from tests.flows.command import environment, run
 from tests.flows.looked_at import LookedAt
 from tests.small_release import write_small_release
@@ -101,6 +102,7 @@ def state(tmp_path: Path) -> Path:
         page_digest=file_digest(page),
         mlflow_run="a run",
         flow_run="a run",
+        subject=ApprovalSubject(version=1, plan="1" * 64, cost="2" * 64, charges="3" * 64, sentence="It costs 1."),
     )
     (vault / "held.json").write_text(note.model_dump_json())
     return tmp_path / "state"
@@ -173,7 +175,8 @@ def test_a_decision_needs_neither_prefect_nor_mlflow(
     state: Path, tmp_path: Path, prefect_server: tuple[str, list[str]]
 ) -> None:
     address, asked = prefect_server
-    variables = {"DENIABLE_OPERATOR": "ines", "DENIABLE_PREFECT_API_URL": address}
+    approver(state, "ines")
+    variables = {"DENIABLE_APPROVER_KEY": str(key_place(state, "ines")), "DENIABLE_PREFECT_API_URL": address}
     said = watched(state, tmp_path, "approve", RELEASE, "--reason", "as agreed", **variables)
     assert (said["status"], said["started"]) == (0, [])
     assert HEAVY.intersection(said["loaded"]) == set()  # type: ignore[arg-type]

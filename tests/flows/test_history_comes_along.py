@@ -20,7 +20,6 @@ from tests.small_release import QUICK, made_up_people, write_small_release
 
 ROOT = Path(__file__).resolve().parents[2]
 REFRESH = {"budget": {"kind": "equal_share", "refreshes": 4}}
-AS_INES = {"DENIABLE_OPERATOR": "ines"}
 
 
 @pytest.fixture
@@ -109,7 +108,7 @@ def test_releases_go_into_a_stack_and_out_of_it_with_their_history(agency: Agenc
     assert agency.mlflow("/experiments/create", "engineer", {"name": "new"})["experiment_id"] == "2"
 
     # What waited for a person goes on, in the run that it had.
-    agency.command("approve", held, "--reason", "as agreed", **AS_INES)
+    agency.command("approve", held, "--reason", "as agreed", **agency.approver("ines"))
     agency.command("release", agency.specs / "asked.yaml")
     audited(agency, first, second, held)
     assert "was moved from" not in agency.command("stack", "up")

@@ -37,6 +37,7 @@ from stores.servers.ui_links import artifact_name, registered_name
 from stores.tracking.registry import CURRENT
 from stores.vault.pending_approval import Held, NotPublished
 from tasks.running.step import StepFailed
+from tests.approving import approved
 from tests.catcher import Catcher, catching
 from tests.extent import spread
 from tests.flows.command import environment, run, variables_of_this_server
@@ -297,7 +298,7 @@ def test_a_held_refresh_is_told_of_and_one_that_was_refused_does_not_stop_the_ne
     assert other.value.note.release != held.value.note.release
     told = ["refresh held", "refresh refused", "refresh held"]
     assert [json.loads(body)["event"] for body in catcher.caught] == told
-    decide(dataset.state, other.value.note, "approved", by="ines", identity="account", reason="as the board asked")
+    approved(dataset.state, other.value.note, "ines")
     assert dataset.refresh(source).current == other.value.note.release
     assert len(catcher.caught) == len(told)
 
