@@ -1,9 +1,14 @@
 """Linear regression from measured second moments: sums of products of regressors with each other and the outcome.
 
-Numbers whose values were counted in buckets enter as the public midpoint of the bucket; the estimand is that
-regression. The covariance of the coefficients follows from the normal equations to first order (delta method). If
-outcome and regressors were all counted together, sampling errors may be heteroscedastic (White 1980); otherwise
-squared residuals are not known by group, and homoscedasticity is assumed.
+A number whose values were counted in buckets with others enters as the mean of its bucket, by its own counts
+(bucket_means). The covariance of the coefficients follows from the normal equations to first order (delta method), with
+the noise of these means. If outcome and regressors were all counted together, sampling errors may be heteroscedastic
+(White 1980); otherwise squared residuals are not known by group, and homoscedasticity is assumed.
+
+With means in place of values, a coefficient is that of the values if everything else is linear within buckets (Berkson
+1950). What departs from it is the covariance within buckets, which no table has. Intervals allow for slopes there from
+0 to twice the slope between buckets. If more than a quarter of a number's variance is within buckets, as with a heavy
+tail, no coefficient is `measured`.
 """
 
 from collections.abc import Sequence
@@ -19,25 +24,61 @@ from deniable.inference.estimation import Inference
 from deniable.inference.intervals import Interval
 from deniable.inference.queries import Query
 from deniable.inference.system import NotMeasured
-from deniable.measurements.consistency import inverse
+from deniable.measurements.consistency import Functional, inverse
 from deniable.measurements.noisy_tables import Cells
 
 _MOST = 40
 _UNCERTAIN = 0.25
 """Relative standard deviation of a coefficient's denominator above which the first-order approximation fails."""
+_MOST_HIDDEN = 0.25
+"""Largest share of a number's variance within the buckets in which it was counted with others."""
+
+
+@dataclass(frozen=True, eq=False)
+class _BucketMeans:
+    """A number whose values were counted in buckets with other attributes.
+
+    Attributes:
+        attribute: its column number.
+        scores: for each value, the mean of its bucket, by the attribute's own counts.
+        influence: for each value, the change of its bucket's mean per record more with the value; 0 if values were not
+            counted by themselves, and their means are those of equal counts.
+        hidden: sum over the records of the squared distance from the mean of the bucket.
+    """
+
+    attribute: int
+    scores: Cells
+    influence: Cells
+    hidden: float
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A column of the design matrix: its name, and its value for each value of an attribute; None for the constant."""
+    """A column of the design matrix, or the outcome.
+
+    Attributes:
+        name: its name.
+        attribute: the attribute that it depends on; None for the constant.
+        values: its value for each value of the attribute.
+        means: if it has means of buckets, what they are the means of.
+        exact: its value for each value of the attribute if this was not counted in buckets.
+    """
 
     name: str
     attribute: int | None
     values: Cells
+    means: _BucketMeans | None = None
+    exact: Cells | None = None
 
     @property
     def query(self) -> Query:
         return Query.product({} if self.attribute is None else {self.attribute: self.values})
+
+    @property
+    def of_values(self) -> Query:
+        """The query for single values, which only a model has."""
+        own = self.values if self.exact is None else self.exact
+        return Query.product({} if self.attribute is None else {self.attribute: own})
 
 
 def regress(
@@ -53,38 +94,72 @@ def regress(
         test: whether to compute p-values of coefficients.
 
     Returns:
-        The coefficients.
+        The coefficients; those of the model's records if a pair was not counted together or buckets hide too much of a
+        number.
 
     Raises:
         InvalidInput: an attribute is unknown or used twice.
-        Refused: a pair was not counted together, or the noise is too large for the regressors to be distinguished.
+        Refused: a pair was not counted together, or buckets hide too much of a number, and the grade model is not
+            accepted; or the noise is too large for the regressors to be distinguished.
     """
     asked = asked or Asked()
-    notes: list[str] = []
-    target, y = _outcome(inference, outcome, notes)
-    design = _design(inference, regressors, target, notes)
+    y = _outcome(inference, outcome)
+    design = _design(inference, regressors, y)
+    # Refuses a population whose sampling is unstated, also if the model answers.
+    inference.sampling_factor(asked)
+    is_model = asked.accepts("model") and inference.model is not None
+    questions = [f"coefficient of {regressor.name} in the regression of {outcome}" for regressor in design]
     try:
         moments = _Moments(inference, design, y)
+        fault = _too_coarse(inference, moments)
     except NotMeasured as error:
         names = [inference.measured.domain.names[i] for i in error.relation]
         told = f"{' and '.join(names)} were not counted together" if len(names) > 1 else str(error).rstrip(".")
-        raise Refused(f"a regression needs the table of each pair of attributes: {told}; leave one out.") from None
+        fault = f"a regression needs the table of each pair of attributes: {told}; leave one out."
+    if fault and not is_model:
+        raise Refused(fault)
+    if fault and test:
+        raise Refused(f"{fault.rstrip('.')}; a test needs what was measured.")
+    answers = (
+        _by_model(inference, (design, y), asked, questions)
+        if fault
+        else _measured(inference, moments, asked, questions, test=test)
+    )
+    return TableAnswer(
+        question=f"linear regression of {outcome} on {', '.join(regressors)}",
+        columns=("coefficient",),
+        cells=tuple((each.name,) for each in design),
+        answers=tuple(answers),
+    )
+
+
+def _measured(
+    inference: Inference, moments: "_Moments", asked: Asked, questions: Sequence[str], *, test: bool
+) -> list[Answer]:
+    """The coefficients from tables of pairs."""
     coefficients, inverted = moments.solved()
-    residual = _residual(design, y, coefficients)
+    residual = _residual(moments.design, moments.y.query, coefficients)
     factor = inference.sampling_factor(asked)
-    variances, is_any = _variances_of_sampling(inference, design, (target, y), moments, (coefficients, inverted))
+    variances, is_any = _variances_of_sampling(inference, moments, (coefficients, inverted))
+    noise_of_means = _noise_of_means(moments, coefficients, inverted)
+    allowances = _allowances(moments, coefficients)
+    named = [inference.measured.domain.names[each.attribute] for each in moments.means]
+    notes = [
+        f"{name} enters as the mean of its bucket, and slopes within buckets are taken to be between 0 and twice those "
+        "between buckets"
+        for name in named
+    ]
     answers = []
-    for k, regressor in enumerate(design):
-        row = _sum([each.query.times(float(inverted[k, j])) for j, each in enumerate(design)])
-        functional = inference.functional(row.within(residual))
-        noise = inference.system.variance(functional)
-        sampling = factor * float(variances[k])
+    for k, question in enumerate(questions):
+        row = _sum([each.query.times(float(inverted[k, j])) for j, each in enumerate(moments.design)])
+        functional = inference.functional(_sum([row.within(residual), *(each[k] for each in noise_of_means)]))
+        noise, sampling = inference.system.variance(functional), factor * float(variances[k])
         law = inference.law(functional, sampling)
-        reach, own = law.reach(asked.level), float(coefficients[k])
+        own, reach = float(coefficients[k]), law.reach(asked.level) + float(allowances[k])
         p_value = None
         if test:
-            p_value = min(1.0, 2 * (1 - float(law.below(np.asarray([abs(own)]))[0])))
-        question = f"coefficient of {regressor.name} in the regression of {outcome}"
+            beyond = max(abs(own) - float(allowances[k]), 0.0)
+            p_value = min(1.0, 2 * (1 - float(law.below(np.asarray([beyond]))[0])))
         made = inference.answer(
             question,
             "coefficient",
@@ -98,38 +173,101 @@ def regress(
         )
         errors = [f"sampling errors of {'any' if is_any[k] else 'equal'} variance"] if factor else []
         answers.append(_with_note(made, "; ".join(("first-order error", *errors, *notes))))
-    return TableAnswer(
-        question=f"linear regression of {outcome} on {', '.join(regressors)}",
-        columns=("coefficient",),
-        cells=tuple((each.name,) for each in design),
-        answers=tuple(answers),
+    return answers
+
+
+def _by_model(
+    inference: Inference, of: tuple[Sequence[_Column], _Column], asked: Asked, questions: Sequence[str]
+) -> list[Answer]:
+    """The coefficients of the model's records, without intervals."""
+    design, y = of
+    model = inference.model
+    assert model is not None  # noqa: S101 - those who ask have seen to it
+    columns = [each.of_values for each in design]
+    square = np.asarray([[model.total(one.within(other)) for other in columns] for one in columns])
+    found = _inverse(square)
+    if found is None:
+        raise Refused("the regressors cannot be distinguished in the model's records; leave one out.")
+    cross = np.asarray([model.total(each.within(y.of_values)) for each in columns])
+    return [
+        inference.answer(question, "coefficient", float(own), None, asked, None, grade="model")
+        for question, own in zip(questions, np.einsum("ij,j->i", found, cross), strict=True)
+    ]
+
+
+def _too_coarse(inference: Inference, moments: "_Moments") -> str:
+    """Why no coefficient is measured: a number too much of whose variance is within buckets; empty if there is none."""
+    shares = {each.attribute: moments.hidden_share(each) for each in moments.means}
+    worst = max(shares, key=lambda i: shares[i], default=None)
+    if worst is None or shares[worst] <= _MOST_HIDDEN:
+        return ""
+    return (
+        f"{inference.measured.domain.names[worst]} was counted with others in buckets that hide "
+        f"{100 * shares[worst]:.0f} % of its variance, so the grade would be model; accept the grade model, or leave "
+        "the number out."
     )
 
 
 class _Moments:
-    """The sums of products."""
+    """The sums of products of regressors and outcome.
 
-    def __init__(self, inference: Inference, design: Sequence[_Column], y: Query) -> None:
-        system = inference.system
+    Attributes:
+        design: the regressors, the constant first.
+        y: the outcome.
+        means: the numbers of which they have means of buckets.
+        square: sums of products of regressors, shape (design, design).
+        cross: sums of products of regressors with the outcome.
+        outcome: sum of squares of the outcome.
+    """
+
+    def __init__(self, inference: Inference, design: Sequence[_Column], y: _Column) -> None:
+        self.design, self.y = design, y
+        self.means = [each.means for each in (*design, y) if each.means is not None]
+        self._system, self._beside = inference.system, _sum([each.query for each in (*design, y)])
         size = len(design)
         self.square: Cells = np.zeros((size, size))
         self._noise: Cells = np.zeros(size)
         for j in range(size):
             for k in range(j, size):
-                own = system.functional(design[j].query.within(design[k].query))
-                self.square[j, k] = self.square[k, j] = system.value(own)
+                own = self._functional(design[j].query.within(design[k].query))
+                self.square[j, k] = self.square[k, j] = self._system.value(own)
                 if j == k:
-                    self._noise[j] = sqrt(system.variance(own))
-        self.cross = np.asarray([system.value(system.functional(each.query.within(y))) for each in design])
-        self.outcome = system.value(system.functional(y.within(y)))
+                    self._noise[j] = sqrt(self._system.variance(own))
+        self.cross = np.asarray([self._value(each.query.within(y.query)) for each in design])
+        self.outcome = self._value(y.query.within(y.query))
+
+    def _functional(self, query: Query) -> Functional:
+        """All sums are from the same tables."""
+        return self._system.functional(query, self._beside)
+
+    def _value(self, query: Query) -> float:
+        return self._system.value(self._functional(query))
+
+    def in_buckets(self, i: int) -> tuple[Cells, Cells]:
+        """Sums of regressors, shape (buckets, design), and of the outcome, (buckets,), in an attribute's buckets."""
+        buckets = self._system.buckets[i]
+        inside = [Query.product({i: (buckets == own).astype(np.float64)}) for own in range(self._system.sizes[i])]
+        sums = [[self._value(each.query.within(own)) for each in self.design] for own in inside]
+        return np.asarray(sums), np.asarray([self._value(self.y.query.within(own)) for own in inside])
+
+    def buckets_of(self, i: int) -> NDArray[np.integer]:
+        """The bucket of each value of an attribute."""
+        return self._system.buckets[i]
+
+    def hidden_share(self, means: _BucketMeans) -> float:
+        """The share of a number's variance that is within buckets."""
+        if self.y.means is means:
+            between = self.outcome - self.cross[0] ** 2 / self.square[0, 0]
+        else:
+            [k] = [k for k, each in enumerate(self.design) if each.means is means]
+            between = self.square[k, k] - self.square[0, k] ** 2 / self.square[0, 0]
+        return means.hidden / (means.hidden + max(between, 0.0)) if means.hidden > 0 else 0.0
 
     def solved(self) -> tuple[Cells, Cells]:
         """The coefficients, and the inverse of the sums of products of regressors."""
-        with np.errstate(all="ignore"):
-            found = inverse(self.square) if (np.diag(self.square) > 0).all() else np.full_like(self.square, np.nan)
-        own = np.diag(found)
-        # 1 / own is the residual sum of squares of a regressor after regression on the others.
-        if not np.isfinite(found).all() or (own <= 0).any() or (self._noise * own > _UNCERTAIN).any():
+        found = _inverse(self.square)
+        # The reciprocal of a diagonal entry is the residual sum of squares after regression on the others.
+        if found is None or (self._noise * np.diag(found) > _UNCERTAIN).any():
             raise Refused(
                 "the regressors cannot be distinguished under so much noise; leave one out, or merge its values."
             )
@@ -141,28 +279,75 @@ class _Moments:
         return float(self.outcome - 2 * (coefficients * self.cross).sum() + quadratic)
 
 
+def _inverse(square: Cells) -> Cells | None:
+    """The inverse of sums of products; None if regressors cannot be distinguished."""
+    if (np.diag(square) <= 0).any():
+        return None
+    with np.errstate(all="ignore"):
+        found = inverse(square)
+    return found if np.isfinite(found).all() and (np.diag(found) > 0).all() else None
+
+
+def _noise_of_means(moments: _Moments, coefficients: Cells, inverted: Cells) -> list[list[Query]]:
+    """The effect on each coefficient of the counts by which bucket means are computed, to first order.
+
+    The normal equations are X'(y - Xb) = 0. If the score of regressor c in a bucket changes, b changes by the inverse
+    of X'X times (the bucket's sum of residuals in place c, less b_c times its sums of regressors); if that of the
+    outcome does, by the inverse times these sums.
+
+    Returns:
+        For each number with bucket means, a query for each coefficient.
+    """
+    found = []
+    for c, column in enumerate((*moments.design, moments.y)):
+        if column.means is None:
+            continue
+        i = column.means.attribute
+        sums, outcome = moments.in_buckets(i)
+        effects = np.einsum("kj,bj->kb", inverted, sums)
+        if column is not moments.y:
+            residual = outcome - np.einsum("bj,j->b", sums, coefficients)
+            effects = inverted[:, c, np.newaxis] * residual - coefficients[c] * effects
+        buckets = moments.buckets_of(i)
+        found.append([Query.product({i: own[buckets] * column.means.influence}) for own in effects])
+    return found
+
+
+def _allowances(moments: _Moments, coefficients: Cells) -> Cells:
+    """How far each coefficient may be off because of what buckets hide.
+
+    With linear relations within buckets, the coefficients are those of the values, except that covariances lack the
+    hidden share of the outcome; up to twice this share is allowed for. A regressor's covariance with the residuals
+    within buckets is then 0, and is allowed to be as large as its hidden sum of squares times its coefficient.
+    """
+    hidden = np.asarray([0.0 if each.means is None else each.means.hidden for each in moments.design])
+    found = _inverse(moments.square + np.diag(hidden))
+    made = (
+        np.zeros(len(hidden)) if found is None else np.einsum("kj,j->k", np.abs(found), hidden * np.abs(coefficients))
+    )
+    if moments.y.means is not None:
+        sizes = np.abs(coefficients)
+        sizes[0] = abs(coefficients[0] - moments.cross[0] / moments.square[0, 0])
+        made += 2 * moments.hidden_share(moments.y.means) * sizes
+    return np.asarray(made)
+
+
 def _variances_of_sampling(
-    inference: Inference,
-    design: Sequence[_Column],
-    outcome: tuple[int, Query],
-    moments: _Moments,
-    solved: tuple[Cells, Cells],
+    inference: Inference, moments: _Moments, solved: tuple[Cells, Cells]
 ) -> tuple[Cells, NDArray[np.bool_]]:
     """The sampling variances of the coefficients, and which of them are heteroscedasticity-consistent.
 
     Args:
         inference: the release.
-        design: the regressors.
-        outcome: column number and query of the outcome.
         moments: the sums of products.
         solved: the coefficients, and the inverse of the sums of products of regressors.
 
     Source: HC1 of MacKinnon and White 1985, for heteroscedastic errors.
     """
     coefficients, inverted = solved
-    freedom = max(inference.records - len(design), 1.0)
-    squares = _squares(inference, design, outcome, coefficients)
-    of_any = np.zeros(len(design))
+    freedom = max(inference.records - len(coefficients), 1.0)
+    squares = _squares(inference, moments.design, moments.y, coefficients)
+    of_any = np.zeros(len(coefficients))
     if squares is not None:
         of_any = np.einsum("ij,jk,ki->i", inverted, squares, inverted) * inference.records / freedom
     mean_square = max(moments.residual_square(coefficients), 0.0) / freedom
@@ -171,18 +356,16 @@ def _variances_of_sampling(
     return np.where(of_any > 0, of_any, equal), of_any > 0
 
 
-def _squares(
-    inference: Inference, design: Sequence[_Column], outcome: tuple[int, Query], coefficients: Cells
-) -> Cells | None:
+def _squares(inference: Inference, design: Sequence[_Column], y: _Column, coefficients: Cells) -> Cells | None:
     """Sums over rows of the squared residual times the products of two regressors, shape (design, design).
 
     Returns:
         None unless all attributes were counted together, at the resolution at which they are used.
     """
-    system, (target, y) = inference.system, outcome
+    system, target = inference.system, y.attribute
+    assert target is not None  # noqa: S101 - an outcome is no constant
     attributes = tuple(sorted({target, *(each.attribute for each in design if each.attribute is not None)}))
-    [term] = y.terms
-    if not system.is_measured(attributes) or not _is_of_buckets(inference, target, term.of[target]):
+    if not system.is_measured(attributes) or not _is_of_buckets(inference, target, y.values):
         return None
 
     def along(i: int | None, values: Cells) -> Cells:
@@ -192,7 +375,7 @@ def _squares(
 
     columns = [along(each.attribute, each.values) for each in design]
     fitted = sum((own * column for own, column in zip(coefficients, columns, strict=True)), start=np.zeros(()))
-    weighted = system.table(attributes).counts * (along(target, term.of[target]) - fitted) ** 2
+    weighted = system.table(attributes).counts * (along(target, y.values) - fitted) ** 2
     return np.asarray([[float((weighted * one * other).sum()) for other in columns] for one in columns])
 
 
@@ -201,30 +384,29 @@ def _is_of_buckets(inference: Inference, i: int, values: Cells) -> bool:
     return all(np.ptp(values[codes]) == 0 for codes in inference.groups(i))
 
 
-def _outcome(inference: Inference, text: str, notes: list[str]) -> tuple[int, Query]:
+def _outcome(inference: Inference, text: str) -> _Column:
     words = inference.conditions
     if text.strip() in inference.measured.domain.names:
-        i = words.attribute(text)
-        return i, Query.product({i: _scores(inference, i, notes)})
+        return _number(inference, words.attribute(text))
     factors = words.parse(text)
     if len(factors) != 1:
         raise InvalidInput(f"the outcome must be one numeric attribute, or a condition on one, got {text}.")
     inference.functional(Query.product(factors))
-    [i] = factors
-    return i, Query.product(factors)
+    [(i, values)] = factors.items()
+    return _Column(text, i, values)
 
 
-def _design(inference: Inference, names: Sequence[str], outcome: int, notes: list[str]) -> list[_Column]:
+def _design(inference: Inference, names: Sequence[str], y: _Column) -> list[_Column]:
     words, domain = inference.conditions, inference.measured.domain
     found = [_Column("constant", None, np.ones(1))]
-    used = {outcome}
+    used = {y.attribute}
     for name in names:
         i = words.attribute(name)
         if i in used:
             raise InvalidInput(f"outcome and regressors must be different attributes, got {domain.names[i]} twice.")
         used.add(i)
         if domain.attributes[i].kind == "numeric":
-            found.append(_Column(domain.names[i], i, _scores(inference, i, notes)))
+            found.append(_number(inference, i))
             continue
         for codes in inference.groups(i)[1:]:
             indicator = np.zeros(len(inference.system.buckets[i]))
@@ -239,16 +421,31 @@ def _design(inference: Inference, names: Sequence[str], outcome: int, notes: lis
     return found
 
 
-def _scores(inference: Inference, i: int, notes: list[str]) -> Cells:
-    """A numeric attribute's values, or the midpoints of its buckets."""
-    values, groups = inference.conditions.numbers(i), inference.groups(i)
+def _number(inference: Inference, i: int) -> _Column:
+    """A numeric attribute: its values, or the means of its buckets if it was counted in buckets with others."""
+    name, values = inference.measured.domain.names[i], inference.conditions.numbers(i)
+    groups, system = inference.groups(i), inference.system
     if len(groups) == len(values):
-        return values
-    found = np.zeros(len(values))
-    for codes in groups:
-        found[codes] = (values[codes].min() + values[codes].max()) / 2
-    notes.append(f"{inference.measured.domain.names[i]} is taken at the middle of its bucket")
-    return found
+        return _Column(name, i, values)
+    of_values = [each for each in inference.measured.tables if each.attributes == each.by_values == (i,)]
+    sizes = system.table((i,)).counts if system.is_measured((i,)) else np.ones(len(groups))
+    scores, influence, hidden = np.zeros(len(values)), np.zeros(len(values)), 0.0
+    for codes, size in zip(groups, np.maximum(sizes, 1.0).tolist(), strict=True):
+        own = values[codes]
+        weights = np.ones(len(codes))
+        if of_values:
+            [table, *_] = of_values
+            counts = table.values if table.denoised is None else table.denoised
+            weights = np.maximum(counts[codes], 0.0) if (counts[codes] > 0).any() else weights
+        mean = float(np.average(own, weights=weights))
+        scores[codes] = mean
+        hidden += size * float(np.average((own - mean) ** 2, weights=weights))
+        if of_values:
+            influence[codes] = (own - mean) / size
+            # No mean is further off than half of its bucket's width.
+            deviation = sqrt(of_values[0].variance * float((influence[codes] ** 2).sum()))
+            influence[codes] *= min(1.0, float(np.ptp(own)) / 2 / deviation) if deviation > 0 else 1.0
+    return _Column(name, i, scores, _BucketMeans(i, scores, influence, hidden), values)
 
 
 def _residual(design: Sequence[_Column], y: Query, coefficients: Cells) -> Query:

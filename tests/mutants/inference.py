@@ -25,6 +25,8 @@ _OTHERS = "unit/test_other_releases_are_inferred_from.py::"
 _LEVELS = _OTHERS + "test_intervals_have_the_level_that_is_asked_for_and_no_more"
 _FILE = "unit/test_interval_table.py::"
 _BOUNDS = "unit/test_bounds_are_no_estimates.py::"
+_CHOSEN = "unit/test_counts_that_chose_buckets.py::"
+_REGRESSIONS = "unit/test_regressions_on_buckets.py::"
 
 MUTANTS = (
     *faults(
@@ -225,6 +227,18 @@ MUTANTS = (
     *faults(
         "deniable/inference/system.py",
         (
+            "        if id(table) in self._choosing:",
+            "        if id(table) in self._choosing and self.is_large[table.attributes[0]]:",
+            "counts that chose buckets are summed over these buckets",
+            _CHOSEN + "test_totals_and_subtotals_are_unbiased_and_covered_whatever_buckets_were_chosen[mst-sds0]",
+        ),
+        (
+            "named = {i for each in (query, *beside) for i in each.attributes}",
+            "named = {*query.attributes}",
+            "the two parts of a share in a group are from different tables",
+            _CHOSEN + "test_a_question_about_several_attributes_uses_no_sum_of_the_counts_that_chose",
+        ),
+        (
             "        if missing:\n",
             "        kept = {subset: kept[subset] for subset in kept.keys() - missing}\n        if not kept:\n",
             "what no table measured counts as 0",
@@ -309,7 +323,31 @@ MUTANTS = (
     *faults(
         "deniable/inference/regression.py",
         (
-            "max(inference.records - len(design), 1.0)",
+            "counts = table.values if table.denoised is None else table.denoised",
+            "counts = np.zeros(len(values))",
+            "the values of a bucket count alike, however rare some of them are",
+            _REGRESSIONS + "test_slopes_on_means_of_buckets_are_covered_and_those_on_midpoints_are_not",
+        ),
+        (
+            "*(each[k] for each in noise_of_means)",
+            "*(each[k] for each in noise_of_means if not each)",
+            "the means of buckets have no noise",
+            _REGRESSIONS + "test_coefficients_have_the_noise_of_the_means_of_buckets[age-regressors1]",
+        ),
+        (
+            "law.reach(asked.level) + float(allowances[k])",
+            "law.reach(asked.level)",
+            "slopes within buckets are taken to be those between them",
+            _REGRESSIONS + "test_the_interval_allows_for_other_slopes_within_buckets",
+        ),
+        (
+            "if worst is None or shares[worst] <= _MOST_HIDDEN:",
+            "if worst is None or shares:",
+            "coefficients of numbers with a heavy tail are measured",
+            _REGRESSIONS + "test_a_number_most_of_whose_variance_is_within_buckets_has_no_measured_coefficient",
+        ),
+        (
+            "max(inference.records - len(coefficients), 1.0)",
             "max(inference.records, 1.0)",
             "residuals have as many degrees of freedom as there are rows",
             _COEFFICIENTS,
@@ -327,20 +365,20 @@ MUTANTS = (
             _VARIANCES + "test_coefficients_of_what_was_counted_together_have_errors_of_any_variance",
         ),
         (
-            "or not _is_of_buckets(inference, target, term.of[target]):",
+            "or not _is_of_buckets(inference, target, y.values):",
             "or False:",
             "squared residuals of a condition within a bucket are those of its first value",
             _VARIANCES + "test_a_condition_that_divides_a_bucket_has_errors_of_equal_variance",
         ),
         (
-            "        sampling = factor * float(variances[k])",
-            "        sampling = min(factor, 1.0) * float(variances[k])",
+            "inference.system.variance(functional), factor * float(variances[k])",
+            "inference.system.variance(functional), min(factor, 1.0) * float(variances[k])",
             "the design effect is left out of coefficients",
             _COEFFICIENTS,
         ),
         (
-            "        functional = inference.functional(row.within(residual))",
-            "        functional = inference.functional(row.within(y))",
+            "_sum([row.within(residual), ",
+            "_sum([row.within(moments.y.query), ",
             "coefficients have the noise of the outcome alone",
             _VARIANCES + "test_coefficients_have_the_noise_of_regressors_and_outcome",
         ),
