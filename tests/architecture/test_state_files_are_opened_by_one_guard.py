@@ -21,7 +21,7 @@ NOT_A_FILE = "opens no file"
 REASONS = {
     "flows/cli/compare.py::_write": OTHER,
     "flows/cli/tables/discover.py::_write": OTHER,
-    "flows/cli/tables/schema.py::write_draft": OTHER,
+    "flows/cli/tables/drafts.py::write_and_load": OTHER,
     "infra/cluster/runner.py::_marker": NEW,
     "infra/cluster/worker_checks.py::_read": "a worker's own machine, and the marker that this run has just made",
     "infra/compiled_ahead.py::_drawn": NOT_A_FILE,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.foundation.errors import InvalidInput
 from flows.cli.subcommands import Subcommands
+from flows.cli.tables.drafts import read_epsilon, relative_source, require_name
 from flows.cli.tables.questions import Questions
 from schemas.codebooks.codebook import Codebook, Kind, Variable
 
@@ -52,15 +53,7 @@ def begin_release(state: Path) -> Path | None:
         DeniableError: an answer does not fit, or the table cannot be read.
     """
     from flows.cli.plan import FITS, show_plan  # noqa: PLC0415 - here and below: only what the command needs
-    from flows.cli.tables.schema import (  # noqa: PLC0415
-        header_lines,
-        is_file,
-        read_epsilon,
-        relative_source,
-        require_name,
-        require_other,
-        write_draft,
-    )
+    from flows.cli.tables.schema import header_lines, is_file, require_other, write_draft  # noqa: PLC0415
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
 
     ask = Questions()

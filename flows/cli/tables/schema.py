@@ -1,14 +1,13 @@
-"""The commands for schemas: `python -m flows schema draft CODEBOOK`, `schema check SPEC`, `schema discover SPEC`.
+"""The commands for schemas, `python -m flows schema`: draft CODEBOOK, check SPEC, discover SPEC, import-sgf CONFIG.
 
 A draft is made from a codebook, which is public; of the confidential table it compares the column names at most. A
-check reads the table, and its output is internal. Discoveries are in the module discover.
+check reads the table, and its output is internal. Discoveries are in the module discover, and
+imports from SGF in the module import_sgf.
 """
 
 import argparse
-import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,14 @@ from deniable.foundation.errors import InvalidInput
 from flows.cli.spinner import at_work
 from flows.cli.subcommands import Subcommands
 from flows.cli.tables.discover import add_discover_command, run_discover_command
+from flows.cli.tables.drafts import (
+    files_of_draft,
+    read_epsilon,
+    relative_source,
+    require_name,
+    write_and_load,
+)
+from flows.cli.tables.import_sgf import add_import_command, run_import_command
 
 if TYPE_CHECKING:
     from deniable.foundation.domain import Person
@@ -26,8 +33,6 @@ if TYPE_CHECKING:
     from tasks.data.fit import Fit
 
 OK, DOES_NOT_FIT = 0, 1
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
-_LONGEST_NAME = 100
 _MOST_SHOWN = 40
 _LONGEST_LIST = 1 << 20
 
@@ -78,6 +83,7 @@ def add_schema_commands(subparsers: Subcommands, parents: Sequence[argparse.Argu
     )
     check.add_argument("spec", type=Path, metavar="SPEC", help="a release spec")
     add_discover_command(commands, parents)
+    add_import_command(commands, parents)
 
 
 def run_schema_command(asked: argparse.Namespace, state: Path) -> int:
@@ -95,6 +101,8 @@ def run_schema_command(asked: argparse.Namespace, state: Path) -> int:
     """
     if asked.schema_command == "discover":
         return run_discover_command(asked, state)
+    if asked.schema_command == "import-sgf":
+        return run_import_command(asked)
     return _check(asked, state) if asked.schema_command == "check" else _draft(asked)
 
 
@@ -142,22 +150,6 @@ def _draft(asked: argparse.Namespace) -> int:
     return OK
 
 
-def require_name(name: str) -> None:
-    """Require a valid name of a release."""
-    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
-        raise InvalidInput(
-            f"the name of a release must be small letters, digits, - and _, and begin with a letter or digit, got "
-            f"{name!r}; give another with --name."
-        )
-
-
-def read_epsilon(stated: str) -> str:
-    """Return the text of an epsilon after checking it."""
-    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", stated) or not float(stated):
-        raise InvalidInput(f"epsilon must be a number above 0 such as 1 or 0.5, got {stated!r}; correct it.")
-    return stated
-
-
 def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
     """Return the default path of the table: a file with the name of the release, unless that is the codebook."""
     usual = folder / f"{name}.csv"
@@ -182,18 +174,6 @@ def require_other(documents: Sequence[Path], source: Path, what: str = "codebook
                 f"the {what} must be a public document, and {path} is the source itself; a schema that depends on "
                 f"the records discloses them."
             )
-
-
-def relative_source(source: str, folder: Path) -> str:
-    """Return the path of a table for a spec: relative to the spec's folder, unless it was stated as absolute.
-
-    Args:
-        source: the path as it was stated, or an address in an object store.
-        folder: the folder of the spec.
-    """
-    if "://" in source:
-        return source
-    return os.path.relpath(source, folder) if not Path(source).is_absolute() else source
 
 
 def is_file(stated: str) -> bool:
@@ -251,7 +231,6 @@ def write_draft(
         InvalidInput: the files exist, the draft has no attribute, or a text in it cannot be used.
     """
     from schemas.codebooks.drafting import schema_text, spec_text  # noqa: PLC0415 - as above
-    from schemas.spec.release_spec import load_spec  # noqa: PLC0415
 
     if not draft.attributes:
         reasons = "; ".join(f"{each.name}: {each.reason}" for each in draft.left_out[:3])
@@ -260,38 +239,12 @@ def write_draft(
             f"a schema must have an attribute, and none could be described from this codebook{shown}; complete it "
             f"by a second codebook in CSV with the columns variable, type and values."
         )
-    files = folder / f"{name}.py", folder / f"{name}.yaml"
-    there = [str(path) for path in files if path.exists()]
-    if there and not replace:
-        raise InvalidInput(
-            f"a draft must not replace what a person wrote, and {' and '.join(there)} exists; give another --name, or "
-            f"--replace."
-        )
+    files = files_of_draft(folder, name, replace=replace)
     texts = (
         schema_text(draft, sources=sources, description=title, person=person),
         spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title),
     )
-    before = [path.read_bytes() if path.exists() else None for path in files]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in zip(files, texts, strict=True):
-            path.write_text(text, encoding="utf-8")
-        load_spec(files[1])
-    except BaseException as error:
-        # Either both files are written and load, or nothing changes.
-        for path, content in zip(files, before, strict=True):
-            with suppress(OSError):
-                path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
-        if isinstance(error, InvalidInput) and not quoting:
-            msg = (
-                f"a draft must load, and that of {' and '.join(sources)} does not; why is not shown, because the file "
-                "may be the table itself: say where the table is with --source PATH."
-            )
-            raise InvalidInput(msg) from None
-        if isinstance(error, OSError):
-            msg = f"the folder of a draft must be writable, got {folder}: {error.strerror}; name another."
-            raise InvalidInput(msg) from None
-        raise
+    write_and_load(files, texts, sources=sources, quoting=quoting)
     return files
 
 
