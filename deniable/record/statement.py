@@ -18,13 +18,15 @@ from deniable.privacy.neighbours import COMPUTATIONAL, ORIGIN, RECORD, Relation
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.samplers.registry import words_of
 
-VERSION = 3
+VERSION = 4
 """Version of new statements; statements of earlier versions are checked against the rules of their version."""
-_FIRST, _SECOND = 1, 2
+_FIRST, _SECOND, _THIRD = 1, 2, 3
+_OF_ONE_RECORD = "events, their noise, their sensitivities and the epsilon of one choice"
+_OF_ONE_BEFORE_FOURTH = "events, their noise and their sensitivities"
 OF_EACH_PERSON = (
-    "by group privacy: events, their noise and their sensitivities are for one record, and the costs of steps, model "
-    "and release are for a person with all records that are used; {most} times the epsilon of one record, and up to "
-    "{most} e^({less} epsilon) times its delta"
+    "by group privacy: {events} are for one record, and the costs of steps, model and release are for a person with "
+    "all records that are used; {most} times the epsilon of one record, and up to {most} e^({less} epsilon) times its "
+    "delta"
 )
 """How the costs of a release of which several records of each person are used follow from its events."""
 DEFINITION = "(epsilon, delta)-differential privacy"
@@ -74,7 +76,7 @@ def faults_of_unit(stated: Mapping[str, Any], record: Mapping[str, Any]) -> list
         stated: the statement, as in JSON.
         record: the record's predicate, in the shape of records.
     """
-    return [_WRONG_UNIT] if stated.get("statement") in _EXPECTED and _relation_of(record) == ORIGIN else []
+    return [_WRONG_UNIT] if stated.get("statement") in (_FIRST, _SECOND) and _relation_of(record) == ORIGIN else []
 
 
 def figures(spent: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -96,16 +98,28 @@ def guarantee_of(spent: Mapping[str, Any]) -> Guarantee:
     return Guarantee(inf if epsilon is None else epsilon, spent["delta"], spent["accountant"])
 
 
-def of_each_person(person: Mapping[str, Any] | None) -> dict[str, Any]:
+def of_each_person(person: Mapping[str, Any] | None, version: int) -> dict[str, Any]:
     """How many records of each person are used, and how costs follow; empty if it is one.
 
     Args:
         person: the people, as in the record, if the table may have several records of each; otherwise None.
+        version: the version of the statement.
     """
-    most = 1 if person is None else person["most_records"]
+    most = most_records_in(person)
     if most == 1:
         return {}
-    return {"of_each_person": {"most_records": most, "costs": OF_EACH_PERSON.format(most=most, less=most - 1)}}
+    events = _OF_ONE_RECORD if version > _THIRD else _OF_ONE_BEFORE_FOURTH
+    costs = OF_EACH_PERSON.format(events=events, most=most, less=most - 1)
+    return {"of_each_person": {"most_records": most, "costs": costs}}
+
+
+def most_records_in(person: Mapping[str, Any] | None) -> int:
+    """The most records of one person that are used.
+
+    Args:
+        person: the people, as in the record, if the table may have several records of each; otherwise None.
+    """
+    return 1 if person is None else int(person["most_records"])
 
 
 def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -155,7 +169,19 @@ def _deviation(event: Mapping[str, Any]) -> float:
 
 def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
     """The statement that follows from a record, apart from prose and figures that follow from the ledger."""
-    said = _expected_since_second(record, VERSION)
+    person, steps = record["schema"].get("person"), record["cost"]["steps"]
+    errors = subgroup_error(steps, most_records=most_records_in(person), from_counts=draws_in(steps) is not None)
+    return {**_expected_since_third(record, VERSION), **of_each_person(person, VERSION), "subgroup_error": errors}
+
+
+def _expected_third(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The statement of version 3 that follows from a record."""
+    return _expected_since_third(record, _THIRD)
+
+
+def _expected_since_third(record: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """The content common to statements of all versions but the first two."""
+    said = _expected_since_second(record, version)
     return {**said, **relation_in(_relation_of(record)), "trust_model": TRUST_MODEL}
 
 
@@ -260,7 +286,7 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         "release": record["release"]["id"],
         "title": record["release"]["title"],
         **relation_before_third(_relation_of(record)),
-        **of_each_person(record["schema"].get("person")),
+        **of_each_person(record["schema"].get("person"), _FIRST),
         "model": {
             **(figures(cost["model"]) or {}),
             "structure": _of_steps(cost, "guarantee", "learn_structure"),
@@ -309,6 +335,7 @@ def noise_of(learner: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> 
 _EXPECTED: Mapping[Any, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     _FIRST: _expected_first,
     _SECOND: _expected_second,
+    _THIRD: _expected_third,
 }
 
 

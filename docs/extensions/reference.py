@@ -185,7 +185,7 @@ DOCUMENTS = {
     "schema.json": "attributes, their values, labels and buckets",
     "datapackage.json": "a Frictionless Data Package that describes both tables to other tools",
     "model.json": "what the records were drawn from",
-    "urns.json": "what the records were drawn from, without its counts (`per_draw`)",
+    "urns.json": "what the records were drawn from, without the counts that are not released (`per_draw`)",
     "measured.json": "the noisy tables that the model was made from (learners that measure)",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
     "certificate.json": "a bound on the error of a sample of the model over unmeasured pairs (`learner.certificate`)",

@@ -40,7 +40,7 @@ _CONTENTS = {
     "schema.json": "every attribute: its kind, its values, and the buckets that group them",
     "graph.json": "the dependences between attributes in the model",
     "model.json": "the model's probabilities, as integers that are divided by 2³²",
-    "urns.json": "what records were drawn from, without its counts, which are not released",
+    "urns.json": "what records were drawn from, without the counts that are not released",
     "measured.json": "every noisy table behind the model, as whole numbers",
     "consistent.json": "estimates of the same tables that agree with each other, with variances",
     "certificate.json": "a bound on the error of a sample of the model's records, over the pairs that it names",

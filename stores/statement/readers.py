@@ -9,7 +9,8 @@ _KEYS = {
     "the database alone does not reveal it.",
     "environment": "anyone who sets the variable {variable}, the account that runs releases, and root on its machine. "
     "The key is derived from the agency's secret and is not stored anywhere.",
-    "destroyed": "no one. The key was destroyed after publication, so the release cannot be run again.",
+    "destroyed": "no one, unless a copy is left in a backup or on the disk. The key was deleted after publication; "
+    "without such a copy the release cannot be run again.",
 }
 
 

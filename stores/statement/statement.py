@@ -25,6 +25,7 @@ from deniable.record.statement import (
     certificate_in,
     choices,
     draws_in,
+    most_records_in,
     noise_of,
     of_each_person,
     relation_in,
@@ -40,8 +41,8 @@ Records that depend on each other, such as those of one household. What one reco
 protected.
 What is learnt about the population. An association between two attributes is found with or without any one person's \
 record.
-Other releases made from the same records. Their costs add up; the ledger adds them only as far as it knows that the \
-records are the same.
+Other releases made from the same records. Their costs add up if they have the same privacy unit; the ledger adds them \
+only as far as it knows that the records are the same.
 The fact that the release was published, and the time of its publication. Stops that exact counts of the real records \
 decide are on by default and lie outside epsilon; PRIVACY.md lists them.
 The schema and the parameters of this release, with the public files and totals that they name. They are treated as \
@@ -122,7 +123,7 @@ def statement(
         "release": release_id,
         "title": spec.title,
         **relation_in(accounts.relation),
-        **of_each_person(accounts.person_stated),
+        **of_each_person(accounts.person_stated, VERSION),
         "model": {
             **(_figures(None if accounts.from_counts else accounts.model) or {}),
             "structure": _figures(accounts.structure),
@@ -156,7 +157,7 @@ def statement(
         "trust_model": TRUST_MODEL,
         "rows_left_out": rows_left_out(_document(spec), accounts.person_stated, VERSION),
         "publication": publication(_document(spec), approved=approved, version=VERSION),
-        "subgroup_error": subgroup_error(_plain_steps(accounts)),
+        "subgroup_error": _subgroup_error(accounts),
         "not_covered": list(not_covered(accounts.relation)),
     }
     if (certificate := certificate_in(_plain_steps(accounts))) is not None:
@@ -214,7 +215,7 @@ def statement_in_words(
         trust_model=TRUST_MODEL,
         left_out=rows_left_out(_document(spec), accounts.person_stated, VERSION),
         published=publication(_document(spec), approved=approved, version=VERSION),
-        errors=subgroup_error(_plain_steps(accounts)),
+        errors=_subgroup_error(accounts),
         groups=GROUPS,
         **words_of(accounts.kind).shown(_document(spec)["synthesis"]),
         percent=_percent,
@@ -285,6 +286,12 @@ def _plain_steps(accounts: Accounts) -> list[dict[str, Any]]:
         }
         for step in accounts.steps
     ]
+
+
+def _subgroup_error(accounts: Accounts) -> dict[str, Any]:
+    """The errors of small groups' counts."""
+    most = most_records_in(accounts.person_stated)
+    return subgroup_error(_plain_steps(accounts), most_records=most, from_counts=accounts.from_counts)
 
 
 def _percent(share: float) -> str:

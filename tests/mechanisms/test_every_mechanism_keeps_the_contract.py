@@ -317,6 +317,13 @@ def test_every_sentence_is_of_the_releases_own_relation(made: Made) -> None:
     assert relation.holds in page
     assert page.count("is the largest possible share of correct guesses") == meters(made.drawn.accounts)
     assert page.count(f"guesses {relation.guessed}.") == meters(made.drawn.accounts) or not relation.is_guarantee
+    assert (f"if the {relation.several} do not depend on each other" in page) == relation.is_guarantee
+    drawn = re.findall(r"exact figures of the confidential records[^.]*", page)
+    assert all(("except the number of workers" in sentence) == relation.is_replacement for sentence in drawn)
+    accounts = made.drawn.accounts
+    assert ("although some records keep" in page) == (accounts.attempts is not None)
+    assert ("although each record keeps" in page) == accounts.tested
+    assert ("not the size of the confidential table" in " ".join(texts["README.md"].split())) != relation.is_replacement
     assert ("no differential privacy" in texts["plan"]) == (total is None)
     assert ("privacy test 1" in "".join(texts.values())) == (made.spec.synthesis.tests and total is None)
 

@@ -277,6 +277,12 @@ def second_statement(stated: dict[str, Any], record: dict[str, Any]) -> dict[str
     return {**kept, **lists, "statement": 2}
 
 
+def test_a_statement_of_version_3_holds_as_it_did(published: Published) -> None:
+    stated = published.document("privacy.json")
+    report = published.with_document("privacy.json", {**stated, "statement": 3}).verify(with_ledger=True)
+    assert report.holds, faults(report)
+
+
 def test_a_statement_of_version_2_holds_as_it_did_and_no_mixture_does(published: Published) -> None:
     stated = published.document("privacy.json")
     second = second_statement(stated, published.record)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from deniable.evaluation.subgroup_error import subgroup_error
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.inference.answers import Asked
@@ -20,6 +21,7 @@ from deniable.ledger.verification import records_of, verify
 from deniable.measurements.document import Measurements, Sampling, with_sampling
 from deniable.privacy.group_privacy import of_record
 from deniable.privacy.loss import DiscreteGaussianEvent, Guarantee
+from deniable.record.statement import of_each_person
 from deniable.verification.cost import check_composition, check_totals, step_costs
 from deniable.verification.planned_events import check_planned
 from flows.cli.plan import show_plan
@@ -107,6 +109,17 @@ def test_the_release_holds_and_says_how_many_records_of_a_person_were_used(drawn
     assert "at most 3 records each were used" in " ".join(published.files["README.md"].decode().split())
     assert "But only a random 80% of the people are read" in " ".join(published.files["index.html"].decode().split())
     assert not [name for name, content in published.files.items() if b"person0" in content]
+
+
+def test_a_statement_of_version_3_holds_as_it_did_and_no_mixture_does(published: Published) -> None:
+    stated = published.document("privacy.json")
+    steps, person = published.record["cost"]["steps"], published.record["schema"]["person"]
+    third = {**stated, **of_each_person(person, 3), "subgroup_error": subgroup_error(steps), "statement": 3}
+    report = published.with_document("privacy.json", third).verify()
+    assert report.holds, faults(report)
+    for name in ("of_each_person", "subgroup_error"):
+        mixed = {**third, name: stated[name]}
+        assert f"privacy.json: {name}" in faults(published.with_document("privacy.json", mixed).verify())
 
 
 def test_a_replay_makes_the_same_files(drawn: Drawn, published: Published) -> None:

@@ -1,13 +1,13 @@
 """What a release says of itself beyond epsilon and delta follows from its spec and its events, and is true of them."""
 
 from fractions import Fraction
-from math import sqrt
+from math import comb, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
 
-from deniable.evaluation.subgroup_error import CELL, ONE, PREFIX, SEVERAL, subgroup_error
+from deniable.evaluation.subgroup_error import CELL, GROUPS, ONE, PREFIX, SEVERAL, subgroup_error
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.noise import DiscreteLaplace
@@ -15,9 +15,10 @@ from deniable.learners.cfs.parameters import ParameterRecipe
 from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.learners.registry import relation_of
 from deniable.plausible_deniability.privacy_tests import fewest_seeds, pass_probability
+from deniable.privacy.loss import DiscreteGaussianEvent
 from deniable.privacy.neighbours import NOTHING_HIDDEN, ORIGIN, RECORD, of_people
 from deniable.record.publication_rules import publication, rows_left_out
-from deniable.record.statement import VERSION, choices, faults_of_unit, relation_before_third
+from deniable.record.statement import VERSION, choices, faults_of_unit, of_each_person, relation_before_third
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
 from deniable.samplers.tested_seeds.words import seeds_below_k
 from stores.statement.statement import number_of
@@ -97,6 +98,42 @@ def test_the_errors_of_a_network_and_of_a_histogram_are_those_of_their_counts() 
     assert prefix["noise_sd"] == pytest.approx(sqrt(DiscreteLaplace(Fraction(1)).variance), rel=0.01)
     assert prefix["left_out_below"] == histogram.threshold
     assert prefix["sd_for_a_group_of_500"] == pytest.approx(prefix["noise_sd"] / 500, rel=0.01)
+
+
+def test_the_error_of_a_group_allows_for_records_that_are_read_together() -> None:
+    """By the law of who is read, with next to no noise: people each of whom has as many records as are allowed."""
+    most, read, (size, _) = 5, 0.8, GROUPS
+    event = DiscreteGaussianEvent(
+        query="counts of a0", part="shared", outputs=1, sensitivity=1, variance=Fraction(1, 100)
+    )
+    (said,) = subgroup_error([step([event])], most_records=most)["counts"]
+    (alone,) = subgroup_error([step([event])])["counts"]
+    people = size // most
+    found = [
+        (most * each / read, comb(people, each) * read**each * (1 - read) ** (people - each))
+        for each in range(people + 1)
+    ]
+    spread = sqrt(sum(chance * (count - size) ** 2 for count, chance in found)) / size
+    assert said["sd_for_a_group_of_50"] == pytest.approx(spread, rel=0.01)
+    assert alone["sd_for_a_group_of_50"] < spread / 2
+
+
+def test_noisy_figures_beside_draws_have_the_names_of_their_queries() -> None:
+    event = DiscreteGaussianEvent(
+        query="numbers of workers", part="shared", outputs=1, sensitivity=1, variance=Fraction(4)
+    )
+    said = subgroup_error([step([event])], from_counts=True)
+    assert [(each["counts"], each["noise_sd"]) for each in said["counts"]] == [("numbers of workers", 2.0)]
+    assert "model" not in said["not_stated"]
+    assert [each["counts"] for each in subgroup_error([step([event])])["counts"]] == [SEVERAL]
+
+
+def test_the_epsilon_of_one_choice_is_said_to_be_for_one_record() -> None:
+    person = {"column": "id", "most_records": 3}
+    (now, before) = (of_each_person(person, version)["of_each_person"]["costs"] for version in (VERSION, 3))
+    assert "the epsilon of one choice are for one record" in now
+    assert "choice" not in before
+    assert of_each_person({**person, "most_records": 1}, VERSION) == {}
 
 
 def test_what_publication_tells_is_said_of_each_spec() -> None:
