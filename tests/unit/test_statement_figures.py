@@ -196,6 +196,9 @@ def test_a_guarantee_that_rests_on_public_totals_or_files_says_so_first() -> Non
     assert relation_of({**PDP, "privacy": "pure"}).not_covered[0].startswith("Numbers of workers that come")
     assert relation_of({**PDP, "privacy": "pure", "totals": None}) is RECORD
     assert relation_of({"kind": "nist_mst"}).not_covered[0].startswith("A selection that is not public.")
+    seeds = {"kind": "pegs", "seed_file": {"path": "seeds.csv", "sha256": "0"}}
+    assert relation_of(seeds).not_covered[0].startswith("Seeds that are not public.")
+    assert relation_of({"kind": "pegs", "seed_file": None}) is RECORD
     assert not ORIGIN.conditions, "exact totals may come from the table, for nothing is hidden that they tell"
     person = relation_of({"kind": "nist_mst"}, {"column": "id", "most_records": 1})
     assert [line.split()[0] for line in person.not_covered] == ["A", "People"]

@@ -1,8 +1,9 @@
 """The requirements on this learner's step and draws, derived from spec and domain."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
@@ -17,6 +18,7 @@ from deniable.learners.pegs.plan import (
     urns_document,
 )
 from deniable.privacy.loss import MechanismEvent
+from deniable.privacy.neighbours import RECORD, Relation
 from deniable.privacy.planned import (
     Delta,
     Document,
@@ -27,6 +29,16 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
+
+_PUBLIC_SEEDS: Final = (
+    "Seeds that are not public. Records begin at records of a file that the producers vouch is public (`urns.json`); "
+    "the guarantee holds only if none of them comes from the confidential table."
+)
+
+
+def relation(asked: Document) -> Relation:
+    """One record added or removed; if a file has the seeds, on the condition that it is public."""
+    return RECORD if asked.get("seed_file") is None else replace(RECORD, conditions=(_PUBLIC_SEEDS,))
 
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
