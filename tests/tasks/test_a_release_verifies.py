@@ -348,4 +348,4 @@ def test_it_is_said_which_version_drew(drawn: Drawn, tmp_path: Path) -> None:
     first = drawn.moved_to(tmp_path / "state")
     first.publish()
     (line,) = [line for line in Published.of(first).verify().lines if "was charged once" in line]
-    assert line.endswith("(drawn by learn_structure/1, learn_parameters/1, synthesize/1)")
+    assert line.endswith("(drawn by learn_structure/1, learn_parameters/2, synthesize/1)")
