@@ -188,6 +188,8 @@ class PlannedStep:
         reads: names of the products of earlier steps that it reads, in this order.
         makes: its products.
         joins_learner: whether its noise is charged together with that of the learner's steps on the same part.
+        foresee: refuses, given the products that it reads, what by these public values would release nothing; called
+            before the cost is reserved.
         taken_in: the step in which the cost is spent, if the draws are made in a later one; otherwise `name`.
         work: total amount of work that it reports to its counter, in its own unit; 0 if it reports none.
         run: runs it.
@@ -206,6 +208,7 @@ class PlannedStep:
     reads: tuple[str, ...] = ()
     makes: tuple[Product, ...]
     joins_learner: bool = False
+    foresee: Callable[[Mapping[str, Any]], None] | None = None
     taken_in: str = ""
     work: int = 0
     run: Run

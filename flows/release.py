@@ -215,8 +215,11 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
     for step in learning_steps(spec):
         made |= _taken(workspace, step, parts, made)
     prepare = sampler_for(spec).prepare
-    seeds = None if prepare is None else next(iter(_taken(workspace, prepare, parts, made).values()))
     source_of_draws = drawn_from(made)
+    prepared = {} if prepare is None else _taken(workspace, prepare, parts, made)
+    # The first product is what records are drawn from; others are public.
+    seeds = next(iter(prepared.values()), None)
+    made |= dict(list(prepared.items())[1:])
     kept = synthesize_task.map(unmapped(workspace), unmapped(source_of_draws), unmapped(seeds), blocks(spec)).result()
     released = gather_task(workspace, kept, seeds)
     return Drawn(

@@ -5,5 +5,5 @@ have produced a record. mechanism_one: many candidates, each from its own seed; 
 code, which decides their privacy tests. resampling: a seed's first attributes are copied, the rest are drawn.
 seed_accounting: the cost of all candidates. sampled_tests: their cost if plausible seeds are counted in a random sample
 of the rows. poisson_attempts: the Poisson form of Mechanism 1; pass_law: its law of passing; poisson_numbers: its exact
-draws.
+draws. predictions: how many attempts the public model lets pass; prefix_choice: the prefix that follows from it.
 """

@@ -14,7 +14,7 @@ The search computes in floats, and only proposes: the law that it returns is rou
 cost is computed from them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -25,13 +25,19 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from deniable.foundation.errors import InvalidInput
+from deniable.privacy.accounting import four_digits
 from deniable.privacy.loss import PASSES_OUT_OF, MechanismEvent, PoissonAttemptsEvent
 from deniable.privacy.loss_laws import pld_by_hand
 from deniable.privacy.poisson_pairs import poisson_curves
+from deniable.privacy.remembered import REMEMBERED, question
 
 MOST_COUNTS = 5_000
 """The largest number of counts with a probability between 0 and 1."""
 
+SHARE_OF_MODEL = 0.75
+"""The model's share of the squared shift, where a spec states only the total."""
+
+_SMALLEST_EPSILON = 1e-9
 _SMALLEST_LOG = log(1e-300)
 # Precision of the logarithm of a step, relative to the step.
 _FINE = 2e-4
@@ -40,6 +46,11 @@ _DIGITS = 16
 # The search for the bound that a law is built on: its shares of delta.
 _FIRST_SHARE, _SMALLEST_SHARE, _FALL, _RISE = 0.16, 1e-3, 1.6, 1.25
 _DEVIATIONS = 9
+# Beside other mechanisms: how near to the total a law must come, how narrow the logarithms of shares may be and how
+# many laws are tried before that, and the typical rise of the cost with the logarithm, relative to the total.
+_NEAR, _NARROW, _MOST_LAWS, _TYPICAL_SLOPE = 4e-3, 0.02, 12, 0.05
+# The share of the attempts' own delta that a pair's delta may be.
+_OWN_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -210,7 +221,13 @@ def _rounded_down(passes: Sequence[float]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def law_within(
-    attempts_per_row: Fraction, *, plausible: int, epsilon: float, delta: float, others: tuple[MechanismEvent, ...] = ()
+    attempts_per_row: Fraction,
+    *,
+    plausible: int,
+    epsilon: float,
+    delta: float,
+    others: tuple[MechanismEvent, ...] = (),
+    own_delta: float | None = None,
 ) -> PassLaw | None:
     """A law that, with other mechanisms on the same rows, costs at most a total; None if none was found.
 
@@ -224,17 +241,28 @@ def law_within(
         epsilon: the total.
         delta: its delta.
         others: events of the other mechanisms.
+        own_delta: delta of the attempts alone, at which they are charged too, with others; by default that of all.
     """
     spent = pld_by_hand(others, delta) if others else 0.0
     if spent >= epsilon:
         return None
     mu = shift_of(spent, delta) if others else 0.0
 
+    def law_of(share: float) -> PassLaw | None:
+        return largest_law(float(attempts_per_row), plausible=plausible, epsilon=epsilon, delta=share * delta, mu=mu)
+
+    def cost_of(law: PassLaw | None) -> float:
+        return inf if law is None else pld_by_hand((*others, law.event(attempts_per_row, "seeds")), delta)
+
+    if others:
+        # A record that cannot be released without the row has almost all of a pair's delta at the floor.
+        most = min(1.0, _OWN_SHARE * (own_delta or delta) / delta)
+        asked = question("share of delta", others, attempts_per_row, plausible, epsilon, delta, most)
+        return _law_near(asked, epsilon, most, law_of, cost_of)
+
     def found(share: float) -> PassLaw | None:
-        law = largest_law(float(attempts_per_row), plausible=plausible, epsilon=epsilon, delta=share * delta, mu=mu)
-        if law is None or pld_by_hand((*others, law.event(attempts_per_row, "seeds")), delta) > epsilon:
-            return None
-        return law
+        law = law_of(share)
+        return None if cost_of(law) > epsilon else law
 
     share = _FIRST_SHARE
     good = found(share)
@@ -244,6 +272,51 @@ def law_within(
     while good is None and share > _SMALLEST_SHARE:
         share /= _FALL
         good = found(share)
+    return good
+
+
+def _law_near(
+    asked: str,
+    epsilon: float,
+    most: float,
+    law_of: Callable[[float], PassLaw | None],
+    cost_of: Callable[[PassLaw | None], float],
+) -> PassLaw | None:
+    """The law whose cost comes near to a total from below; None if none was found.
+
+    The cost rises almost in proportion to the logarithm of the share of delta on which a law is built.
+
+    Args:
+        asked: the question, under which the share is remembered; what it costs is computed again.
+        epsilon: the total.
+        most: the largest share of delta.
+        law_of: the law for a share of delta.
+        cost_of: the cost of a law with all other mechanisms; infinite for none.
+    """
+    known = REMEMBERED.recall(asked)
+    if known is not None and _SMALLEST_SHARE <= known <= most and cost_of(again := law_of(known)) <= epsilon:
+        return again
+    good, low, high = None, log(_SMALLEST_SHARE), log(most)
+    place, slope = min(log(_FIRST_SHARE), high), _TYPICAL_SLOPE * epsilon
+    before: tuple[float, float] | None = None
+    failed = False
+    for _ in range(_MOST_LAWS):
+        law = law_of(exp(place))
+        cost = cost_of(law)
+        if cost <= epsilon:
+            good, low = law, place
+            REMEMBERED.note(asked, exp(place))
+        else:
+            high, failed = place, True
+        if (good is not None and epsilon * (1 - _NEAR) <= cost <= epsilon) or high - low < _NARROW:
+            break
+        if before is not None and cost < inf and (cost - before[1]) * (place - before[0]) > 0:
+            slope = (cost - before[1]) / (place - before[0])
+        if cost < inf:
+            before = place, cost
+        aim = place + (epsilon * (1 - _NEAR / 2) - cost) / slope if cost < inf else -inf
+        # Within what is left, and never less than a tenth of it from its ends.
+        place = min(max(aim, low + 0.1 * (high - low)), high - 0.1 * (high - low) * failed)
     return good
 
 
@@ -263,3 +336,40 @@ def shift_of(epsilon: float, delta: float) -> float:
         curve = float(_Bound(epsilon, delta, middle).gaussian(np.array(epsilon)))
         low, high = (middle, high) if curve <= delta else (low, middle)
     return low
+
+
+def epsilon_of_shift(mu: float, delta: float) -> float:
+    """Epsilon of the Gaussian mechanism of a shift mu at a delta, to a relative precision of 1e-7, from above.
+
+    Raises:
+        InvalidInput: mu is not above 0, or delta not in (0, 1).
+    """
+    if not mu > 0 or not 0 < delta < 1:
+        raise InvalidInput(f"the shift must be above 0 and delta in (0, 1), got {mu} and {delta}.")
+    low, high = 0.0, 1.0
+    while float(_Bound(high, delta, mu).gaussian(np.array(high))) > delta:
+        high *= 2
+    while high > low * (1 + 1e-7) and high > _SMALLEST_EPSILON:
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if float(_Bound(middle, delta, mu).gaussian(np.array(middle))) <= delta else (middle, high)
+        )
+    return high
+
+
+def epsilon_of_model(total: Fraction, delta: Fraction, own_delta: Fraction) -> Fraction:
+    """Epsilon of a model that leaves the rest of a total to attempts with which it is charged together.
+
+    The model gets three quarters of the squared shift of the Gaussian mechanism with that total: what the seeds take
+    from it costs the pairs of attributes least there, and half or more leaves attempts room at any total.
+
+    Args:
+        total: epsilon of both.
+        delta: delta of both.
+        own_delta: delta of the model alone.
+
+    Returns:
+        Its epsilon at `own_delta`, rounded down to four digits, so that all machines find the same one.
+    """
+    mu = shift_of(float(total), float(delta)) * sqrt(SHARE_OF_MODEL)
+    return min(total, four_digits(epsilon_of_shift(mu, float(own_delta)), -1))

@@ -58,7 +58,13 @@ def pld_by_hand(events: Sequence[MechanismEvent], delta: float) -> float:
     for event in events:
         kind = replace(event, query="", part="", outputs=1)
         outputs[kind] = outputs.get(kind, 0) + event.outputs
-    return epsilon_of_runs([(loss_law(event, step), times) for event, times in outputs.items()], delta)
+    return _composed(tuple(outputs.items()), step, delta)
+
+
+@lru_cache(_REMEMBERED)
+def _composed(outputs: tuple[tuple[MechanismEvent, int], ...], step: float, delta: float) -> float:
+    """Total epsilon of events, each with its number of outputs; one plan needs its cost several times."""
+    return epsilon_of_runs([(loss_law(event, step), times) for event, times in outputs], delta)
 
 
 def without_law(events: Sequence[MechanismEvent]) -> bool:

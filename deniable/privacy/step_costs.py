@@ -33,7 +33,8 @@ EXACT_COUNTS = ApproximateEvent(
 SHARED = "shared"
 """The name of the part if all steps read the same records."""
 
-_FINENESS = 1.001
+FINENESS = 1.001
+"""Factor of a composed epsilon: noise scaled to a sensitivity known later is composed as on the finest grid."""
 # A part's delta is rounded to this many decimal digits, so that all machines obtain the same value.
 _DIGITS = 9
 
@@ -204,8 +205,7 @@ def _noise_together(steps: Sequence[StepCost], accountant: Accountant) -> Guaran
     except InvalidInput:
         # As where one mechanism is known by its loss distribution alone, and another has none.
         return Guarantee(inf, delta, "none")
-    # Noise scaled to a sensitivity known later is composed as on the finest grid; a thousandth covers the difference.
-    found = replace(found, epsilon=found.epsilon * _FINENESS)
+    found = replace(found, epsilon=found.epsilon * FINENESS)
     if most == 1:
         return found
     return replace(of_person(found, most), delta=delta) if found.epsilon <= largest else Guarantee(inf, delta, "none")

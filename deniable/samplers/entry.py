@@ -34,6 +34,7 @@ class SamplerEntry(Strict):
         tests: whether candidates are tested, so that some may not be released.
         holds_rules: whether its records satisfy the rules of a table if the model's do.
         draws_from_counts: whether records are drawn from exact counts, with every draw charged.
+        joins_learner: whether its plan depends on the learner's steps on the same records, with which it is charged.
         why_one_record_each: why no more than one record of each person may be used; empty if several may.
         guarantee: the sampler's name.
         records: the requested number of records.
@@ -45,6 +46,7 @@ class SamplerEntry(Strict):
     tests: ClassVar[bool] = False
     holds_rules: ClassVar[bool] = True
     draws_from_counts: ClassVar[bool] = False
+    joins_learner: ClassVar[bool] = False
     why_one_record_each: ClassVar[str] = ""
 
     guarantee: str

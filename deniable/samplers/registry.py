@@ -3,16 +3,16 @@
 Folders are imported on demand, so that verifying a release needs no sampler's compiled code.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.planned import ExpectedStep
 
 if TYPE_CHECKING:
-    from deniable.mechanisms import ChargedDraws, PartDelta, Sampler
+    from deniable.mechanisms import ChargedDraws, PartDelta, PlannedStep, Sampler
     from deniable.samplers.entry import SamplerEntry
     from deniable.samplers.words import SamplerWords
 
@@ -25,11 +25,19 @@ SAMPLERS: Final = (
 )
 
 
-def expected_steps(guarantee: str) -> Mapping[str, ExpectedStep]:
-    """The requirements on each step with a cost, by name; empty for an unknown sampler."""
+def expected_steps(asked: Mapping[str, Any]) -> Mapping[str, ExpectedStep]:
+    """The requirements on each step with a cost, by name; empty for an unknown sampler.
+
+    Args:
+        asked: the sampler's entry in a spec. Its module `verification` has EXPECTED_STEPS, or a function
+            `expected_steps` of the entry.
+    """
+    guarantee = asked["guarantee"]
     if guarantee not in SAMPLERS:
         return {}
-    steps: Mapping[str, ExpectedStep] = import_module(f"deniable.samplers.{guarantee}.verification").EXPECTED_STEPS
+    verification = import_module(f"deniable.samplers.{guarantee}.verification")
+    depends = getattr(verification, "expected_steps", None)
+    steps: Mapping[str, ExpectedStep] = verification.EXPECTED_STEPS if depends is None else depends(asked)
     return steps
 
 
@@ -66,7 +74,11 @@ def guarantees_that(*, from_counts: bool) -> list[str]:
 
 
 def sampler_of(
-    entry: "SamplerEntry", domain: Domain, delta_of: "PartDelta", draws: "ChargedDraws | None" = None
+    entry: "SamplerEntry",
+    domain: Domain,
+    delta_of: "PartDelta",
+    draws: "ChargedDraws | None" = None,
+    learnt: "Sequence[PlannedStep]" = (),
 ) -> "Sampler":
     """Plan the drawing of records according to a spec's entry.
 
@@ -75,14 +87,15 @@ def sampler_of(
         domain: the public domain.
         delta_of: see PartDelta.
         draws: the draws of a learner whose records are drawn from exact counts.
+        learnt: the learner's steps on the same records, for samplers that join them.
 
     Raises:
         InvalidInput: the budget does not suffice.
         Refused: the guarantee for one record stated in the spec does not hold.
     """
     what = domain if draws is None else draws
-    sampler: Sampler = import_module(f"deniable.samplers.{entry.guarantee}.sampler").sampler(entry, what, delta_of)
-    return sampler
+    plan: Callable[..., Sampler] = import_module(f"deniable.samplers.{entry.guarantee}.sampler").sampler
+    return plan(entry, what, delta_of, learnt) if entry.joins_learner else plan(entry, what, delta_of)
 
 
 def words_of(guarantee: str) -> "SamplerWords":

@@ -70,7 +70,7 @@ def for_one_record(record: Document) -> Document:
 def expected_steps(spec: Document) -> Mapping[str, ExpectedStep]:
     """The steps of a spec's mechanisms by name, in order; empty for an unknown mechanism."""
     learner = learners.expected_steps(spec["learner"])
-    return {**learner, **samplers.expected_steps(spec["synthesis"]["guarantee"])}
+    return {**learner, **samplers.expected_steps(spec["synthesis"])}
 
 
 def planned_steps(spec: Document) -> Mapping[str, ExpectedStep]:

@@ -22,10 +22,13 @@ from deniable.samplers.registry import entry_of as sampler_entry
 ASKED: Final = ("epsilon", "delta")
 """Entries of a short spec, both for the whole release, from which the learner's budget follows."""
 
+_SHARED_TOTAL = "poisson_seeds"
+"""The guarantee whose seeds share the total of the whole release with the model."""
 _DELTA = Fraction(1, 10**9)
 _MOST_DROPPED = Fraction(1, 20)
 _SHARED = {"shared": Fraction(4, 5), "holdout": Fraction(1, 5)}
 _RECORDS = 10_000
+_PLAUSIBLE = 50
 _CELLS, _FEWEST_ROWS, _MOST_ROWS = 10_000_000, 1000, 100_000
 _TRAIN_ROWS = 5000
 _FEW_VALUES = 20
@@ -150,6 +153,9 @@ def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
     if "parameters" not in fields:
         return
     delta = asked.get("delta", _DELTA)
+    if asked and work.get("synthesis.guarantee") == _SHARED_TOTAL:
+        _share_with_seeds(work, asked, delta)
+        return
     budget_class = fields["parameters"].annotation
     is_pure = budget_class is None or not budget_class.model_fields["delta"].is_required()
     if not is_pure or "delta" in asked:
@@ -172,17 +178,65 @@ def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
     read = _read(work)
     of_part = epsilon_of_part(epsilon, read)
     work.fill("learner.parameters.epsilon", of_part, f"epsilon {_in_words(epsilon)} of the whole release")
+    _fill_budget(work, epsilon, delta)
+
+
+def _fill_budget(work: _Completing, epsilon: Fraction, delta: Any) -> None:
+    """Open the dataset's account with room for this release alone, unless the spec states a budget."""
     if "budget" not in work.spec:
         budget = {"epsilon": epsilon, "delta": delta}
         work.fill("budget", budget, "what the release may cost; the dataset's ledger opens with room for it alone")
 
 
+def _share_with_seeds(work: _Completing, asked: Mapping[str, Any], delta: Any) -> None:
+    """Divide the total of the whole release among the model and the attempts of the seeds."""
+    epsilon, whole = _checked(asked.get("epsilon"), work), _delta(delta)
+    if whole is None:
+        work.faults.append(f"delta: must be a number above 0 and below 1 for the guarantee {_SHARED_TOTAL}.")
+        return
+    total = epsilon_of_part(epsilon, _read(work))
+    work.fill("synthesis.total", total, f"epsilon {_in_words(epsilon)} of the whole release, for the records read")
+    own = _delta(work.get("learner.parameters.delta"))
+    if own is None:
+        own = whole / 2
+        work.fill("learner.parameters.delta", own, "half of delta of the whole release")
+    if own < whole:
+        work.fill("synthesis.delta", whole - own, "the rest of delta of the whole release")
+    else:
+        work.faults.append("delta: must be above learner.parameters.delta, to which the delta of the seeds is added.")
+    from deniable.plausible_deniability.pass_law import epsilon_of_model  # noqa: PLC0415 - it imports SciPy
+
+    of_model = epsilon_of_model(total, whole, own)
+    work.fill("learner.parameters.epsilon", of_model, "three quarters of the total's squared noise ratio")
+    _fill_budget(work, epsilon, whole)
+
+
+def _delta(stated: Any) -> Fraction | None:
+    """A delta above 0; None if it is not one."""
+    found = _probability(stated)
+    return found if found is not None and 0 < found < 1 else None
+
+
 def _may_ask(work: _Completing, kind: str, names: str) -> bool:
     """Whether one epsilon for the whole release determines the learner's budget and nothing else is charged."""
+    seeded = work.get("synthesis.guarantee") == _SHARED_TOTAL
     if "parameters" not in learner_entry(kind).model_fields or _has_structure(work, kind):
         said = f"must be left out for a learner of kind {kind}, whose entry has its own budgets"
+    elif seeded and "epsilon" not in names:
+        said = "must be left out without epsilon, the epsilon of the whole release"
+    elif seeded and work.get("split.shared") is None:
+        said = (
+            f"must be left out for the guarantee {_SHARED_TOTAL} unless model and seeds read the same records (shared)"
+        )
+    elif seeded and any(name in work.get("synthesis") for name in ("epsilon", "total")):
+        said = "must be left out if synthesis states epsilon or total; state one of them"
+    elif seeded:
+        return True
     elif work.get("synthesis") is not None and work.get("synthesis.guarantee") not in (None, "seedless"):
-        said = "must be left out unless synthesis.guarantee is seedless, because other guarantees are charged as well"
+        said = (
+            f"must be left out unless synthesis.guarantee is seedless or {_SHARED_TOTAL}, because other guarantees are "
+            "charged separately"
+        )
     elif any(name in (work.get("learner.parameters") or {}) for name in ASKED):
         said = "must be left out if learner.parameters states epsilon or delta; state one of the two"
     else:
@@ -261,6 +315,19 @@ def _complete_synthesis(work: _Completing, domain: Domain | None, rows: int) -> 
     else:
         work.fill("synthesis.records", total, "the public total of the schema")
     work.fill("synthesis.chunk_candidates", rows, "as many as rows in memory")
+    if kind == _SHARED_TOTAL:
+        _complete_rows(work, total)
+
+
+def _complete_rows(work: _Completing, total: int | None) -> None:
+    """Set the public number of rows that are read, on which the number of attempts of a row depends."""
+    read, records = _read(work), work.get("synthesis.records")
+    if total is not None:
+        work.fill("synthesis.public_rows", int(total * read) or 1, "the part of the public total that is read")
+    elif isinstance(records, int) and not isinstance(records, bool):
+        least = work.get("synthesis.plausible")
+        rows = max(records, least if isinstance(least, int) else _PLAUSIBLE)
+        work.fill("synthesis.public_rows", rows, "the records wanted; state about how many rows are read, if far more")
 
 
 def _public_total(domain: Domain | None) -> int | None:

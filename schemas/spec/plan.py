@@ -8,7 +8,7 @@ from deniable.learners.entry import CountingEntry, LearnerEntry
 from deniable.learners.marginals.baseline import baseline_of
 from deniable.learners.registry import draws_of, steps_of
 from deniable.mechanisms import PlannedStep, Product, Sampler
-from deniable.privacy.step_costs import part_delta, read_probability
+from deniable.privacy.step_costs import SHARED, part_delta, read_probability
 from deniable.samplers.registry import sampler_of
 from schemas.spec.release_spec import ReleaseSpec
 
@@ -36,7 +36,16 @@ def sampler_for(spec: ReleaseSpec) -> Sampler:
         asked = spec.synthesis
         read = read_probability(spec.split.probabilities, {"parameters"})
         draws = draws_of(spec.learner, spec.domain, records=asked.records, chunk=asked.chunk_candidates, read=read)
-    return sampler_of(spec.synthesis, spec.domain, lambda delta: delta_of_part(spec, delta), draws)
+    learnt = _steps_on_seeds(spec) if spec.synthesis.joins_learner else ()
+    return sampler_of(spec.synthesis, spec.domain, lambda delta: delta_of_part(spec, delta), draws, learnt)
+
+
+def _steps_on_seeds(spec: ReleaseSpec) -> tuple[PlannedStep, ...]:
+    """The learner's steps that read the same records as the sampler."""
+    shared = SHARED in spec.split.probabilities
+    return tuple(
+        step for step in learning_steps(spec) if step.part is not None and (shared or step.part in spec.synthesis.parts)
+    )
 
 
 def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:

@@ -1,5 +1,6 @@
 """Carry out a step that a learner or a sampler has planned: reserve its cost, run it, keep its products, commit."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from deniable.foundation.errors import Refused
@@ -42,8 +43,11 @@ def planned_step(
     with recorded_step(workspace, plan.task, inputs=read) as record:
         if plan.shown:
             record.parameters(**plan.shown)
+        products = {item.name: read_product(products_of(workspace.spec)[item.name], item) for item in given}
+        if plan.foresee is not None:
+            plan.foresee(products)
         charge = None if part is None else _reserve(workspace, plan, part, given)
-        made = _run(workspace, plan, part, given)
+        made = _run(workspace, plan, part, given, products)
         if part is not None:
             cost = cost_of(workspace.spec, plan)
             record.spent(cost.guarantee, cost.events)
@@ -75,11 +79,16 @@ def _reserve(workspace: Workspace, plan: PlannedStep, part: Reference, given: tu
     return reserve(workspace, cost, part, *given, parameters=dict(plan.parameters))
 
 
-def _run(workspace: Workspace, plan: PlannedStep, part: Reference | None, given: tuple[Reference, ...]) -> Made:
-    read = {reference.name: read_product(products_of(workspace.spec)[reference.name], reference) for reference in given}
+def _run(
+    workspace: Workspace,
+    plan: PlannedStep,
+    part: Reference | None,
+    given: tuple[Reference, ...],
+    products: Mapping[str, Any],
+) -> Made:
     counter = _counter(workspace, plan, part)
     inputs = " ".join(reference.digest for reference in (*(() if part is None else (part,)), *given))
-    return plan.run(counter, read, opened_streams(workspace, plan.name, inputs))
+    return plan.run(counter, products, opened_streams(workspace, plan.name, inputs))
 
 
 def _counter(workspace: Workspace, plan: PlannedStep, part: Reference | None) -> Counter:

@@ -15,12 +15,15 @@ from ruamel.yaml import YAML
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.registry import LEARNERS
+from deniable.ledger.budget import cost_of
+from deniable.plausible_deniability.pass_law import shift_of
 from deniable.privacy.composition import joint_split
 from deniable.privacy.loss import Guarantee
 from flows.cli.plan import show_plan
 from schemas.spec.accounts import accounts_of
 from schemas.spec.defaults import completed, epsilon_of_part
 from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.ledger.charging import planned_charges
 from tests.small_release import SCHEMA, SPEC, write_small_release
 
 SHORT = {"name": "my_people", "dataset": "people.py", "source": "people.csv", "epsilon": 1}
@@ -170,7 +173,7 @@ def test_an_epsilon_is_enough_for_learners_with_one_budget(tmp_path: Path, kind:
         ),
         (
             {"synthesis": SPEC["synthesis"]},
-            "epsilon: must be left out unless synthesis.guarantee is seedless, because other guarantees are charged",
+            "epsilon: must be left out unless synthesis.guarantee is seedless or poisson_seeds, because other",
         ),
         ({"split": {"holdout": 0}, "thresholds": {"tvd_2way_max": 1}}, "thresholds: must be left out if split.holdout"),
         *(
@@ -223,3 +226,95 @@ def test_the_reason_for_a_target_is_true(columns: dict[str, int], target: str, r
     _, derived, _ = completed({"name": "t", "epsilon": 1}, domain)
     (found,) = (entry for entry in derived if entry.entry == "evaluation.target")
     assert (found.value, found.reason) == (target, reason)
+
+
+# ---- the total of model and seeds
+
+SEEDED = {"synthesis": {"guarantee": "poisson_seeds", "records": 600, "plausible": 20}}
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
+    folder = tmp_path_factory.mktemp("seeded")
+    return short(folder, delta=1e-6, synthesis=SEEDED["synthesis"] | {"public_rows": 6000})
+
+
+@pytest.mark.slow
+def test_records_and_plausible_seeds_are_a_whole_entry(seeded: ReleaseSpec) -> None:
+    accounts = accounts_of(seeded)
+    assert accounts.total is not None
+    assert 0.98 < accounts.total.epsilon <= 1
+    assert accounts.total.delta <= 1e-6
+    assert cost_of(planned_charges(seeded, accounts)).epsilon <= 1, "the account that it opens has room for it"
+    assert float(cost_of(planned_charges(seeded, accounts)).epsilon) == pytest.approx(accounts.total.epsilon)
+
+
+def test_what_a_total_of_model_and_seeds_leaves_out_is_derived(tmp_path: Path) -> None:
+    spec = short(tmp_path, delta=1e-6, **SEEDED)
+    assert [(entry.entry, entry.value) for entry in spec.derived if entry.entry.startswith("synthesis")] == [
+        ("synthesis.total", "1.14672"),
+        ("synthesis.delta", "5e-07"),
+        ("synthesis.chunk_candidates", "100000"),
+        ("synthesis.public_rows", "600"),
+    ]
+
+
+def test_the_model_gets_most_of_the_total(seeded: ReleaseSpec) -> None:
+    budget = seeded.learner.parameters
+    mu = shift_of(1.14672, 1e-6)
+    assert (shift_of(float(budget.epsilon), 5e-7) / mu) ** 2 == pytest.approx(0.75, rel=2e-3)
+
+
+@pytest.mark.slow
+def test_every_number_may_be_given_by_hand(tmp_path: Path) -> None:
+    by_hand = {"omega": 2, "public_rows": 2000, "delta": 2e-7}
+    learner = {"parameters": {"epsilon": 0.8, "delta": 7e-7}}
+    spec = short(tmp_path, delta=1e-6, learner=learner, synthesis=SEEDED["synthesis"] | by_hand)
+    assert (spec.learner.parameters.epsilon, spec.synthesis.omega, spec.synthesis.public_rows) == (
+        Fraction(4, 5),
+        2,
+        2000,
+    )
+    assert spec.synthesis.delta == Fraction("2e-7")
+    total = accounts_of(spec).total
+    assert total is not None
+    assert total.epsilon <= 1
+    assert total.delta == pytest.approx(9e-7, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"synthesis": SEEDED["synthesis"] | {"epsilon": 1}}, "must be left out if synthesis states epsilon or total"),
+        ({"split": {"seeds": 0.4, "parameters": 0.4, "holdout": 0.2}}, "unless model and seeds read the same records"),
+        ({"learner": {"parameters": {"delta": 1e-6}}}, "delta: must be above learner.parameters.delta"),
+        ({"delta": 0}, "delta: must be a number above 0 and below 1 for the guarantee poisson_seeds."),
+        ({"learner": {"kind": "cfs"}}, "must be left out for a learner of kind cfs, whose entry has its own budgets"),
+    ],
+)
+def test_a_total_that_cannot_be_divided_is_refused(tmp_path: Path, changes: Mapping[str, Any], said: str) -> None:
+    assert said in refusal(tmp_path, **{"delta": 1e-6, **SEEDED, **changes})
+
+
+@pytest.mark.parametrize("budgets", [{}, {"epsilon": 1, "total": 2}])
+def test_seeds_have_one_budget(tmp_path: Path, budgets: Mapping[str, Any]) -> None:
+    synthesis = SEEDED["synthesis"] | {"delta": 1e-7, "public_rows": 2000, "chunk_candidates": 100} | dict(budgets)
+    place = write_small_release(tmp_path, people=[], synthesis=synthesis)
+    with pytest.raises(InvalidInput, match=r"synthesis\.total: must be given, .*alone; one of the two"):
+        load_spec(place)
+
+
+@pytest.mark.slow
+def test_a_plan_refuses_what_cannot_pass_and_says_what_to_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is charged: the model alone leaves nothing, or even odds need more rows than there are."""
+    greedy = short(tmp_path / "a", delta=1e-6, learner={"parameters": {"epsilon": 1.14}}, **SEEDED)
+    with pytest.raises(InvalidInput, match=r"none passes beside the model .*; lower learner\.parameters\.epsilon"):
+        show_plan(greedy, tmp_path / "state")
+    few = short(tmp_path / "b", delta=1e-6, synthesis=SEEDED["synthesis"] | {"records": 20, "public_rows": 60})
+    with pytest.raises(
+        InvalidInput, match=r"even odds need [0-9]+ plausible seeds, and synthesis\.public_rows is 60; "
+    ):
+        show_plan(few, tmp_path / "state")
+    assert not capsys.readouterr().out

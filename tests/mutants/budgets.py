@@ -16,8 +16,8 @@ MUTANTS = (
         "deniable/ledger/budget.py",
         ("delta=kept * max(", "delta=kept**2 * max(", "delta * eta^2 in the ledger's joint split", _JOINTLY),
         (
-            "probability, before + charge.cost(seed_cost)",
-            "probability, charge.cost(seed_cost)",
+            "return sum((charge.cost(seed_cost) for charge in charges), start=NOTHING)",
+            "return charges[-1].cost(seed_cost)",
             "of charges to one part the last alone counts",
             _BUDGET + "test_steps_that_read_the_same_part_add_up",
         ),
@@ -52,7 +52,7 @@ MUTANTS = (
             _BUDGET + "test_the_parts_of_a_split_cannot_hold_more_than_all",
         ),
         (
-            "if probability != charge.probability:",
+            "if before and before[0].probability != charge.probability:",
             "if False:",
             "a part has two probabilities",
             _BUDGET + "test_a_part_has_one_probability",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable.plausible_deniability.pass_law import PassLaw, largest_law
+from deniable.plausible_deniability.pass_law import PassLaw, largest_law, law_within, shift_of
 from deniable.privacy.loss import PASSES_OUT_OF, DiscreteLaplaceEvent
 from deniable.privacy.loss_laws import pld_by_hand
 from deniable.privacy.poisson_pairs import poisson_curves, released_rates, worst_curves
@@ -125,6 +125,19 @@ def test_a_model_that_chooses_the_prefix_spends_more_than_the_worst_fixed_count(
         middle = (low + high) / 2
         low, high = (low, middle) if delta_of_fixed(law, middle) <= 1e-4 else (middle, high)
     assert delta_of_chosen(law, high) > 1.05e-4
+
+
+@pytest.mark.parametrize(("total", "delta"), [(1.0, 1e-3), (1.2, 1e-4), (2.0, 1e-5)])
+def test_a_law_designed_beside_a_model_keeps_the_total_whatever_prefix_the_model_chooses(
+    total: float, delta: float
+) -> None:
+    designed = law_within(Fraction(1, 2), plausible=FLOOR, epsilon=total, delta=delta, others=(MODEL,))
+    assert designed is not None
+    assert delta_of_chosen(designed, total) <= delta * (1 + 1e-9)
+    # The total is nearly used, so that a law that costs a little more would be found.
+    assert delta_of_chosen(designed, 0.95 * total) > delta
+    greedy = largest_law(TAU, plausible=FLOOR, epsilon=total, delta=delta, mu=shift_of(0.5, delta))
+    assert greedy is None or delta_of_chosen(greedy, total) > delta, "positive control: all of delta for each count"
 
 
 def test_the_envelope_is_the_largest_curve_at_each_epsilon(law: PassLaw) -> None:

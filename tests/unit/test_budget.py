@@ -174,6 +174,12 @@ def test_no_charge_is_part_of_two_joint_costs() -> None:
     )
 
 
+def test_several_joint_costs_add_up() -> None:
+    model = charge("1", "1e-9", step="learn_parameters", probability=1, inputs="others")
+    seeds = charge("0.5", "1e-9", step="attempt_seeds", probability=1, inputs="others", joint=joint("1.2", model))
+    assert cost_of([MODEL, model, SEEDS, seeds]) == cost("2.3", "4e-9")
+
+
 @pytest.mark.parametrize(("epsilon", "delta"), [("1.6", "2e-9"), ("1.1", "3e-9")])
 def test_a_joint_cost_above_the_sum_is_not_counted(epsilon: str, delta: str) -> None:
     dear = charge("0.5", "1e-9", step="attempt_seeds", probability=1, joint=joint(epsilon, MODEL, delta=delta))

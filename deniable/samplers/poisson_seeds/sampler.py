@@ -1,24 +1,34 @@
 """Makes all attempts of indexed seeds, fills up with records of the model alone, and chooses records by raking."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, StreamOpener
-from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Sampler
+from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
 from deniable.models.model_formats import model_from_document
 from deniable.models.raking import raked
 from deniable.models.sequential_kernels import Network
 from deniable.plausible_deniability.pass_law import PassLaw, law_within
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
-from deniable.plausible_deniability.poisson_attempts import release_from_seeds, wide_words, without_passed
+from deniable.plausible_deniability.poisson_attempts import (
+    release_from_seeds,
+    wide_words,
+    without_passed,
+)
+from deniable.plausible_deniability.predictions import passing_shares
+from deniable.plausible_deniability.prefix_choice import FILE, chosen_prefix, document_of
 from deniable.plausible_deniability.seed_prefixes import SeedTally
 from deniable.privacy.accounting import best
+from deniable.privacy.loss import MechanismEvent
+from deniable.privacy.loss_laws import without_law
+from deniable.privacy.step_costs import FINENESS
 from deniable.samplers.poisson_seeds.spec import Entry
 from deniable.samplers.poisson_seeds.verification import ATTEMPTS_PER_RECORD, STEP
 from deniable.samplers.tested_seeds.sampler import SEED_INDEX
@@ -26,19 +36,24 @@ from deniable.samplers.tested_seeds.sampler import SEED_INDEX
 _LEAST_TARGET, _MOST_TARGET, _TARGETS_PER_RECORD = 20_000, 400_000, 8
 """Number of records of the model whose two-way tables raking aims at."""
 _UNIT = 2.0**-64
+_BELOW = 1 - 1e-9
+"""A total is lowered by more than sums of floats are rounded."""
+
+PREFIX = Product(name="prefix", file=FILE, is_shown=True)
+"""The attributes that attempts copy, if the model chose their number, with the predictions (prefix_choice)."""
 
 
-def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
+def sampler(entry: Entry, domain: Domain, delta_of: PartDelta, learnt: Sequence[PlannedStep] = ()) -> Sampler:
     """Plan the sampler of a spec; see `deniable.samplers.registry.sampler_of`.
 
     Raises:
-        InvalidInput: no law of passing is within the budget.
+        InvalidInput: no law of passing is within the budget, or none of the rows could pass by it.
     """
     delta = delta_of(entry.delta)
-    law = law_of(entry, float(delta))
+    law = law_of(entry, float(delta), learnt)
     event = law.event(entry.attempts_per_row, "seeds")
     parameters: dict[str, Parameter] = {
-        "omega": entry.omega,
+        **({} if entry.omega is None else {"omega": entry.omega}),
         "plausible": law.plausible,
         "passes": event.passes,
         "attempts_per_row": entry.attempts_per_row,
@@ -52,41 +67,117 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
             events=(event,),
             guarantee=best((event,), delta),
             parameters=parameters | {"chunk_candidates": entry.chunk_candidates},
-            shown={"omega": entry.omega, "plausible": law.plausible, "half": law.half, "full": law.full},
+            shown={
+                **({} if entry.omega is None else {"omega": entry.omega}),
+                "plausible": law.plausible,
+                "half": law.half,
+                "full": law.full,
+            },
             reads=("model",),
-            makes=(SEED_INDEX,),
+            makes=(SEED_INDEX,) if entry.omega is not None else (SEED_INDEX, PREFIX),
             joins_learner=True,
+            foresee=partial(_foresee, entry, law, domain),
             taken_in="index_seeds",
-            run=partial(_index_seeds, domain, entry.omega),
+            run=partial(_index_seeds, entry, law, domain),
         ),
         open=partial(_open, entry, law, parameters),
     )
 
 
-def law_of(entry: Entry, delta: float) -> PassLaw:
+def law_of(entry: Entry, delta: float, learnt: Sequence[PlannedStep] = ()) -> PassLaw:
     """The law of passing that a spec's budget permits.
 
     Args:
         entry: the entry.
         delta: delta of all attempts for the records that are read.
+        learnt: the learner's steps on the same records, with which `total` is shared.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: there is none, or it passes nothing that so few rows could have.
     """
-    law = law_within(entry.attempts_per_row, plausible=entry.plausible, epsilon=float(entry.epsilon), delta=delta)
+    epsilon, others = entry.epsilon, tuple[MechanismEvent, ...]()
+    if entry.total is None:
+        law = law_within(entry.attempts_per_row, plausible=entry.plausible, epsilon=float(epsilon or 0), delta=delta)
+        remedy = "raise synthesis.epsilon or synthesis.delta, or release fewer records"
+    else:
+        epsilon = entry.total
+        others = tuple(event for step in learnt for event in step.events)
+        law = _law_beside(entry, float(entry.total), delta, learnt, others)
+        remedy = "lower learner.parameters.epsilon, raise the total, or release fewer records"
     if law is None:
+        beside = " beside the model" if others else ""
         raise InvalidInput(
             f"the budget of the seeds must let records pass from some number of plausible seeds on, but at epsilon "
-            f"{float(entry.epsilon):g} none passes with {float(entry.attempts_per_row):.3g} attempts per row; raise "
-            "synthesis.epsilon or synthesis.delta, or release fewer records."
+            f"{float(epsilon or 0):g} none passes{beside} with {float(entry.attempts_per_row):.3g} attempts per row; "
+            f"{remedy}."
+        )
+    if law.half > entry.public_rows:
+        raise InvalidInput(
+            f"records must be able to pass, but even odds need {law.half:,} plausible seeds, and synthesis.public_rows "
+            f"is {entry.public_rows:,}; state more rows if more are read, {remedy}, or use the guarantee seedless."
         )
     return law
 
 
-def _index_seeds(domain: Domain, omega: int, counter: Counter, given: Mapping[str, Any], _: StreamOpener) -> Made:
-    order = model_from_document(domain, given["model"]).order.tolist()
-    tally = counter.count(partial(SeedTally, order, [len(order) - omega]), "seeds")
-    return Made(products={"seed_index": SeedIndex.of(tally.prefixes, {omega: 1})})
+def _law_beside(
+    entry: Entry, total: float, delta: float, learnt: Sequence[PlannedStep], others: tuple[MechanismEvent, ...]
+) -> PassLaw | None:
+    """The law of attempts that, with the learner's steps, cost at most a total."""
+    spent = [step.guarantee for step in learnt if step.guarantee is not None]
+    if without_law(others):
+        # The costs are added up.
+        total, others, whole = total - sum(each.epsilon for each in spent), (), delta
+    else:
+        # The delta at which all of them are charged together, to the last digit (step_costs).
+        whole, total = sum(each.delta for each in spent) + delta, total / FINENESS if others else total
+    return law_within(
+        entry.attempts_per_row,
+        plausible=entry.plausible,
+        epsilon=total * _BELOW,
+        delta=whole,
+        others=others,
+        own_delta=delta,
+    )
+
+
+def _chosen(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any]) -> tuple[Network, list[float], int]:
+    """The model, the shares that it predicts to pass, and the length of the prefix; no row is read.
+
+    Raises:
+        Refused: no attempt is predicted to pass.
+    """
+    net = model_from_document(domain, given["model"])
+
+    def passes(expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        return law.probability(np.floor(expected).astype(np.int64))
+
+    shares = passing_shares(net, range(1, len(net.domain)), passes, public_rows=entry.public_rows)
+    names = [domain.names[column] for column in net.order.tolist()]
+    attempts = float(entry.attempts_per_row * entry.public_rows)
+    return net, shares, chosen_prefix(names, shares, attempts=attempts, omega=entry.omega)
+
+
+def _foresee(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any]) -> None:
+    """Refuse attempts of which, by the public model, none would pass."""
+    _chosen(entry, law, domain, given)
+
+
+def _index_seeds(
+    entry: Entry, law: PassLaw, domain: Domain, counter: Counter, given: Mapping[str, Any], _: StreamOpener
+) -> Made:
+    net, shares, length = _chosen(entry, law, domain, given)
+    order = net.order.tolist()
+    tally = counter.count(partial(SeedTally, order, [length]), "seeds")
+    omega = len(order) - length
+    names = [domain.names[column] for column in order]
+    prefix = document_of(names, shares, length, public_rows=entry.public_rows)
+    return Made(
+        products={
+            "seed_index": SeedIndex.of(tally.prefixes, {omega: 1}),
+            **({} if entry.omega is not None else {PREFIX.name: prefix}),
+        },
+        figures={"resampled_attributes": omega, "predicted_to_pass": shares[length - 1]},
+    )
 
 
 def _open(
@@ -97,6 +188,9 @@ def _open(
     index: SeedIndex,
     open_stream: ChunkStreams,
 ) -> Draw:
+    # The index has one length of prefix; a length that was chosen determines the draws through it.
+    length = int(index.arrays.levels[0])
+
     def draw(chunk: int, wanted: int) -> Codes:
         share = entry.attempts_per_row * wanted / entry.records
         own = dict(parameters)
@@ -109,7 +203,7 @@ def _open(
             net,
             law,
             net.sample_evenly(public.take(more * m)),
-            m - entry.omega,
+            length,
             public_rows=entry.public_rows,
             coins=wide_words(public, more),
         )

@@ -16,7 +16,7 @@ def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
     return {
         "seeds": {
             **(costs["attempts"] or {}),
-            "resampled_attributes": synthesis["omega"],
+            **({} if synthesis.get("omega") is None else {"resampled_attributes": synthesis["omega"]}),
             "public_rows": synthesis["public_rows"],
             "plausible_seeds": {"at_least": synthesis["plausible"], "with_certainty": True, "of_records": SEEDED},
         }

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import Refused
@@ -22,6 +23,7 @@ from deniable.plausible_deniability.mechanism_one import (
     synthesize_by_scan,
 )
 from deniable.plausible_deniability.plausible_seeds import SeedIndex, levels_of
+from deniable.plausible_deniability.predictions import passing_shares
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.plausible_deniability.seed_accounting import compose_candidates, record_guarantee
@@ -33,6 +35,9 @@ from deniable.privacy.step_costs import EXACT_COUNTS
 from deniable.samplers.tested_seeds.spec import Entry
 
 _STORED_ARRAYS = 8
+_RANDOMIZED = 2
+_OPTIMISM = 2
+"""Candidates are refused beforehand only if not one would pass with so many times the predicted plausible seeds."""
 
 
 def _write_index(index: SeedIndex, file: BinaryIO) -> None:
@@ -95,9 +100,40 @@ def _prepare(entry: Entry, domain: Domain) -> PlannedStep:
         | {"candidates": entry.candidates, "chunk_candidates": entry.chunk_candidates},
         reads=("model",),
         makes=(SEED_INDEX,),
+        foresee=partial(_foresee, entry, domain),
         taken_in="index_seeds",
         run=partial(_index_seeds, domain, omega),
     )
+
+
+def _foresee(entry: Entry, domain: Domain, given: Mapping[str, Any]) -> None:
+    """Refuse candidates of which, by the public model, not one would pass even if twice as many people were alike.
+
+    Raises:
+        Refused: they would all fail.
+    """
+    net = model_from_document(domain, given["model"])
+    scored = 1.0 if entry.scores_all else float(check_probability(entry.max_check_plausible, entry.public_rows))
+
+    def passes(expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        short = entry.k - _OPTIMISM * scored * expected
+        found: NDArray[np.float64] = np.where(short <= 0, 1.0, 0.0)
+        if entry.test == _RANDOMIZED:
+            found = np.exp(-float(entry.eps0) * np.maximum(short, 0))
+        return found
+
+    # Candidates of the shortest prefix have the most plausible seeds.
+    length = len(net.domain) - max(entry.omega)
+    if length == 0:
+        return
+    (share,) = passing_shares(net, [length], passes, public_rows=entry.public_rows)
+    if share * entry.candidates < 1:
+        raise Refused(
+            f"some of the {entry.candidates:,} candidates must be predicted to pass, but by the public model none has "
+            f"nearly {entry.k:,} plausible seeds among {entry.public_rows:,} rows; nothing was charged for them: lower "
+            "synthesis.k, raise synthesis.omega, raise synthesis.public_rows if many more rows are read, or use the "
+            "guarantee poisson_seeds or seedless."
+        )
 
 
 def _index_seeds(

@@ -1,0 +1,45 @@
+"""How many attempts pass, predicted from the public model alone, before anything is charged for them.
+
+A prediction is post-processing of the model: it reads no row. What follows from it (prefix_choice), and the tests
+themselves (privacy_tests, pass_law), do not belong here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.foundation.domain import Codes
+from deniable.foundation.keys import ReleaseKey
+from deniable.models.sequential_kernels import Network
+from deniable.plausible_deniability.poisson_attempts import prefix_probabilities
+
+Reals: TypeAlias = NDArray[np.float64]
+
+_RECORDS = 20_000
+_PUBLIC: Final = ReleaseKey(bytes(32))
+"""A key that everyone knows, so that everyone who has the model can repeat a prediction; no row is drawn with it."""
+
+
+def predicted_records(net: Network) -> Codes:
+    """Records of the model, which stand for rows in predictions, columns as in the domain."""
+    words = _PUBLIC.stream(step="predict", mechanism="attempts", inputs="", parameters={})
+    return net.sample_evenly(words.take(_RECORDS * len(net.domain)))
+
+
+def passing_shares(
+    net: Network, lengths: Sequence[int], passes: Callable[[Reals], Reals], *, public_rows: int
+) -> list[float]:
+    """The share of attempts that the model predicts to pass, for each of some lengths of the prefix.
+
+    Attempts start from rows, and so from prefixes in proportion to their rows; records of the model stand for rows.
+
+    Args:
+        net: the model.
+        lengths: the numbers of attributes copied.
+        passes: the probability of passing with some expected numbers of plausible seeds, of the same shape.
+        public_rows: a public number of rows.
+    """
+    records = predicted_records(net)
+    return [float(passes(prefix_probabilities(net, records, each) * public_rows).mean()) for each in lengths]

@@ -1,0 +1,124 @@
+"""The length of the prefix that attempts copy, chosen by how many of them the public model predicts to pass.
+
+The choice is post-processing of the model: it reads no row, and costs nothing. That the prefix then depends on noisy
+answers is covered by the envelope over all counts (poisson_attempts). The law of passing does not belong here
+(pass_law), nor the factors of the prediction (poisson_attempts).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from deniable.foundation.errors import InvalidInput, Refused
+
+FILE: Final = "prefix.json"
+"""The name of the public file that states the choice."""
+FORMAT: Final = "deniable/prefix/1"
+
+ENOUGH: Final = 0.6
+"""The longest prefix is chosen of which so large a share of the attempts is predicted to pass."""
+_DIGITS = 4
+
+
+def choose_length(shares: Sequence[float]) -> int:
+    """The length of the prefix.
+
+    A longer prefix keeps more of a person's combination of attributes, and fewer people share it. The longest is taken
+    of which enough attempts pass; if none is, that with the most copied attributes in all attempts that pass.
+
+    Args:
+        shares: the share of attempts that pass for each length from 1 on.
+
+    Returns:
+        The length; 0 if nothing passes, whatever the length.
+    """
+    enough = [length for length, share in enumerate(shares, 1) if share >= ENOUGH]
+    if enough:
+        return enough[-1]
+    gains = [length * share for length, share in enumerate(shares, 1)]
+    best = max(gains, default=0.0)
+    return gains.index(best) + 1 if best > 0 else 0
+
+
+def chosen_prefix(names: Sequence[str], shares: Sequence[float], *, attempts: float, omega: int | None = None) -> int:
+    """The length of the prefix, given that of the spec if it has one.
+
+    Args:
+        names: all attributes, in the model's order.
+        shares: the predicted share of attempts that pass for each length from 1 on.
+        attempts: number of attempts for the public number of rows.
+        omega: number of attributes to resample, if the spec states it.
+
+    Raises:
+        Refused: not one attempt is predicted to pass.
+    """
+    length = choose_length(shares) if omega is None else len(names) - omega
+    passing = attempts * (shares[length - 1] if length else 0.0)
+    if passing >= 1:
+        return length
+    best = choose_length(shares)
+    if omega is not None and best and attempts * shares[best - 1] >= 1:
+        remedy = f"set synthesis.omega to {len(names) - best}, or leave it out"
+    else:
+        remedy = "lower synthesis.plausible, give the seeds more budget, or use the guarantee seedless"
+    raise Refused(
+        "the attempts of the seeds must be predicted to pass, but by the public model none of "
+        f"{attempts:,.0f} would, with {length or 1} of {len(names)} attributes copied; nothing was charged for them: "
+        f"{remedy}."
+    )
+
+
+def document_of(names: Sequence[str], shares: Sequence[float], length: int, *, public_rows: int) -> dict[str, Any]:
+    """The choice as a public document.
+
+    Args:
+        names: all attributes, in the model's order.
+        shares: the predicted shares.
+        length: the length chosen.
+        public_rows: the public number of rows of the prediction.
+    """
+    return {
+        "format": FORMAT,
+        "copied_attributes": list(names[:length]),
+        "resampled_attributes": len(names) - length,
+        "predicted_to_pass": [round(share, _DIGITS) for share in shares],
+        "enough": ENOUGH,
+        "public_rows": public_rows,
+        "reason": _reason(shares, length),
+    }
+
+
+def _reason(shares: Sequence[float], length: int) -> str:
+    share = shares[length - 1]
+    if share >= ENOUGH:
+        return f"the longest prefix of which at least {ENOUGH:.0%} of the attempts pass by the model: {share:.1%}"
+    return (
+        f"at no length do {ENOUGH:.0%} of the attempts pass by the model; with {length} attributes copied {share:.1%} "
+        "pass, and the most are copied in all"
+    )
+
+
+def faults_of_document(document: Mapping[str, Any], names: Sequence[str], public_rows: int) -> list[str]:
+    """What is wrong with a stated choice, as far as it can be recomputed without the model.
+
+    Args:
+        document: what a release states.
+        names: the attributes of the table.
+        public_rows: the number of rows that the spec states.
+    """
+    try:
+        shares = [float(share) for share in document["predicted_to_pass"]]
+        copied = list(document["copied_attributes"])
+        found = choose_length(shares)
+        right = document_of(copied, shares, len(copied), public_rows=public_rows) if copied and shares else {}
+    except (InvalidInput, IndexError, KeyError, TypeError, ValueError):
+        return [f"{FILE} must state the copied attributes and the predicted shares"]
+    faults = []
+    if len(shares) != len(names) - 1 or any(not 0 <= share <= 1 for share in shares):
+        faults.append(f"{FILE}: predicted_to_pass must be a share for each length from 1 to {len(names) - 1}")
+    elif found != len(copied):
+        faults.append(f"{FILE}: {len(copied)} attributes are copied, but the predicted shares choose {found}")
+    if len(set(copied)) != len(copied) or not set(copied) <= set(names):
+        faults.append(f"{FILE}: copied_attributes must be different attributes of the table")
+    right = {**right, "resampled_attributes": len(names) - len(copied)}
+    faults += [f"{FILE}: {name} differs from what follows" for name in right if document.get(name) != right[name]]
+    return faults

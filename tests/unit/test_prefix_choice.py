@@ -1,0 +1,85 @@
+"""The prefix that attempts copy follows from the predicted shares, and a stated choice is checked by them."""
+
+from typing import Any
+
+import pytest
+
+from deniable.foundation.errors import Refused
+from deniable.plausible_deniability.prefix_choice import (
+    choose_length,
+    chosen_prefix,
+    document_of,
+    faults_of_document,
+)
+
+NAMES = ["age", "sex", "school", "work", "home"]
+SHARES = [0.99, 0.8, 0.61, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("shares", "length"),
+    [
+        ([0.99, 0.8, 0.61, 0.2], 3),
+        ([1.0, 1.0, 1.0, 1.0], 4),
+        ([0.5, 0.3, 0.1, 0.0], 2),  # 0.5, 0.6, 0.3 and 0 copied attributes per attempt
+        ([0.59, 0.1, 0.0, 0.0], 1),
+        ([0.0, 0.0, 0.0, 0.0], 0),
+        ([], 0),
+    ],
+)
+def test_the_longest_prefix_is_chosen_of_which_enough_attempts_pass(shares: list[float], length: int) -> None:
+    assert choose_length(shares) == length
+
+
+def test_a_length_that_the_spec_states_is_kept() -> None:
+    assert chosen_prefix(NAMES, SHARES, attempts=100) == 3
+    assert chosen_prefix(NAMES, SHARES, attempts=100, omega=1) == 4
+    assert chosen_prefix(NAMES, SHARES, attempts=100, omega=4) == 1
+
+
+def test_attempts_of_which_none_is_predicted_to_pass_are_refused_with_what_to_change() -> None:
+    with pytest.raises(Refused, match="by the public model none of 4 would, with 4 of 5 attributes copied") as refusal:
+        chosen_prefix(NAMES, SHARES, attempts=4, omega=1)
+    assert str(refusal.value).endswith("nothing was charged for them: set synthesis.omega to 2, or leave it out.")
+    with pytest.raises(Refused, match=r"lower synthesis\.plausible, give the seeds more budget, or use the guarantee"):
+        chosen_prefix(NAMES, [0.0] * 4, attempts=1000)
+    with pytest.raises(Refused, match=r"lower synthesis\.plausible"):
+        chosen_prefix(NAMES, [0.0] * 4, attempts=1000, omega=1)
+
+
+def test_a_choice_as_it_is_stated_has_no_faults() -> None:
+    document = document_of(NAMES, SHARES, 3, public_rows=500)
+    assert document["copied_attributes"] == ["age", "sex", "school"]
+    assert document["reason"] == "the longest prefix of which at least 60% of the attempts pass by the model: 61.0%"
+    assert faults_of_document(document, NAMES, 500) == []
+    few = document_of(NAMES, [0.5, 0.3, 0.1, 0.0], 2, public_rows=500)
+    assert few["reason"].startswith(
+        "at no length do 60% of the attempts pass by the model; with 2 attributes copied 30.0%"
+    )
+    assert faults_of_document(few, NAMES, 500) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": "deniable/prefix/0"},
+        {"copied_attributes": ["age", "sex"]},
+        {"copied_attributes": ["age", "sex", "sex"]},
+        {"copied_attributes": ["age", "sex", "colour"]},
+        {"copied_attributes": []},
+        {"resampled_attributes": 3},
+        {"predicted_to_pass": [0.99, 0.8, 0.59, 0.2]},
+        {"predicted_to_pass": [0.99, 0.8, 0.61]},
+        {"predicted_to_pass": [1.99, 0.8, 0.61, 0.2]},
+        {"predicted_to_pass": "all"},
+        {"enough": 0.5},
+        {"public_rows": 501},
+        {"reason": "because"},
+    ],
+)
+def test_whatever_is_changed_in_a_stated_choice_is_found(changes: dict[str, Any]) -> None:
+    assert faults_of_document({**document_of(NAMES, SHARES, 3, public_rows=500), **changes}, NAMES, 500)
+
+
+def test_an_empty_document_is_faulty_and_no_error() -> None:
+    assert faults_of_document({}, NAMES, 500)
