@@ -84,6 +84,18 @@ MUTANTS = (
             _FLOWS + "test_public_workers_are_drawn_like_confidential_ones_and_are_published",
         ),
         (
+            '            parameters["public_workers"] = public.tolist()\n',
+            "",
+            "urns with other public workers share random words",
+            _FLOWS + "test_urns_of_other_weights_have_streams_of_their_own",
+        ),
+        (
+            '            parameters["staying"] = stays.tolist()\n',
+            "            pass\n",
+            "urns with other probabilities of staying share random words",
+            _FLOWS + "test_urns_of_other_weights_have_streams_of_their_own",
+        ),
+        (
             "if stays is None else stays[empty]",
             "if stays is None else stays[: len(empty)]",
             "origins stay with each other's probabilities",

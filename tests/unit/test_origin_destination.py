@@ -288,18 +288,29 @@ def test_every_destination_has_a_stream_of_its_own() -> None:
     assert len(opened) == len(set(opened)) == 4
 
 
+def staying(mill: str, farm: str) -> dict[str, Any]:
+    return {"sampling": 0.5, "coarsen": False, "sampling_of": {"mill": {mill: 1}, "farm": {farm: 1}}}
+
+
+def public(**workers: int) -> dict[str, Any]:
+    return {"privacy": "pure", "delta": None, "totals": TOTALS, "prior_workers": workers}
+
+
 @pytest.mark.parametrize(
-    "other",
+    ("one", "other"),
     [
-        {"epsilon": 2},
-        {"delta": 1e-6},
-        {"accept_reject": True},
-        {"sampling": 0.5},
-        {"bound": "theorem_4_4"},
-        {"sampling": 0.5, "coarsen": False, "sampling_of": {"mill": {"h1": 1}, "farm": {"h0": 1}}},
+        ({}, {"epsilon": 2}),
+        ({}, {"delta": 1e-6}),
+        ({}, {"accept_reject": True}),
+        ({}, {"sampling": 0.5}),
+        ({}, {"bound": "theorem_4_4"}),
+        ({}, staying("h1", "h0")),
+        (staying("h0", "h1"), staying("h1", "h0")),
+        (public(h4=5), public(h4=6)),
+        (public(h4=5), public(h0=5)),
     ],
 )
-def test_urns_of_other_weights_have_streams_of_their_own(other: dict[str, Any]) -> None:
+def test_urns_of_other_weights_have_streams_of_their_own(one: dict[str, Any], other: dict[str, Any]) -> None:
     def opened(**changed: Any) -> set[str]:
         found: set[str] = set()
 
@@ -307,13 +318,14 @@ def test_urns_of_other_weights_have_streams_of_their_own(other: dict[str, Any]) 
             found.add(f"{mechanism} {sorted(parameters.items())}")
             return opener(mechanism=mechanism, parameters=parameters, chunk=chunk)
 
-        asked = entry(**{"privacy": "pdp", "delta": 1e-5, "epsilon": 1.5, **changed})
+        said = {"privacy": "pdp", "delta": 1e-5, "epsilon": 1.5, **changed}
+        asked = entry(**{name: value for name, value in said.items() if value is not None})
         plan = plan_of(dict(asked), DOMAIN)
         charged = draws(asked, DOMAIN, records=8, chunk=8)
         charged.open(urns_document(dict(asked), DOMAIN, plan, plan.totals or ()), (np.empty(0, int),) * 2, noting)(0, 8)
         return {each for each in found if each.startswith("flows")}
 
-    assert not opened() & opened(**other)
+    assert not opened(**one) & opened(**other)
 
 
 def test_public_workers_are_drawn_like_confidential_ones_and_are_published() -> None:
