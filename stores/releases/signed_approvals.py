@@ -85,6 +85,11 @@ def fault_of_approval(note: HeldNote, made: Approval, approvers: Approvers) -> s
 
 
 def _faults(note: HeldNote, made: Approval, approvers: Approvers) -> Iterator[str]:
+    # The command checks both, too; a file in the vault may have been written without it.
+    if made.by.casefold() == note.started_by.casefold():
+        yield f"{made.by} approved it, but also started it"
+    if note.approvers is not None and made.by not in note.approvers:
+        yield f"{made.by} approved it, but is not one of its approvers ({', '.join(note.approvers)})"
     if made.signed is None:
         if approvers.required:
             yield f"the approval by {made.by} is not signed with the key of an approver"

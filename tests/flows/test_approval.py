@@ -20,8 +20,10 @@ from flows.released import Released
 from schemas.provenance import RECORD, Approval
 from schemas.spec.release_spec import load_spec
 from stores.keys.signed_record import read_signed
-from stores.keys.trust_file import trusted_keys
-from stores.ledger.ledger import Ledger, ledger_place
+from stores.keys.trust_file import trusted_keys, trusted_keys_place, write_trusted_keys
+from stores.ledger.approvers import revoke_approver
+from stores.ledger.ledger import Ledger, kept_lines, ledger_place
+from stores.ledger.state_ledger import state_ledger
 from stores.record.folder_verification import verified_release
 from stores.tracking.client import tracking_uri
 from stores.tracking.release_search import release_filter
@@ -206,8 +208,10 @@ def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(hel
         assert note.release in approval.signed.sentence
     assert public.people.started_by == ADA
     assert verified_release(folder, trusted_keys(held.state)).holds
-    assert "Approved by" in (folder / "index.html").read_text()
-    assert f"Approved by {INES}" in made.report.path.read_text()
+    assert f"{INES}, signed with a key," in (folder / "index.html").read_text()
+    assert f"Approved by {INES}</strong> (signed with the key" in made.report.path.read_text()
+    description = held.run(note).data.tags["mlflow.note.content"]
+    assert f"**approved** by {INES} (signed with the key {approver(held.state, INES).keyid[:16]})" in description
     assert note.page.exists()
     run = held.run(note)
     assert (run.info.status, run.data.tags["status"]) == ("FINISHED", "approved")
@@ -352,6 +356,45 @@ def test_releases_that_are_not_held_cannot_be_decided_upon(within: tuple[House, 
         find_held(here.state, made.workspace.release_id)
     with pytest.raises(InvalidInput, match="lists the releases that wait"):
         find_held(here.state, "nothing-20260101T000000Z")
+
+
+def test_a_forged_a_moved_and_a_voided_approval_publish_nothing(held: House) -> None:
+    note = held.note
+    forged = Approval(
+        decision="approved", by=INES, identity="account", time=note.since, reason="me", seen=note.candidate
+    )
+    place = held.state / "vault" / note.release / "decisions" / f"{note.candidate}.json"
+    place.parent.mkdir(mode=0o700)
+
+    def put(made: Approval) -> None:
+        place.write_text(made.model_dump_json())
+        place.chmod(0o600)
+
+    put(forged)
+    with pytest.raises(Held, match="the approval by ines is not signed with the key of an approver"):
+        held.again()
+    made = held.decide()
+    put(made.model_copy(update={"reason": "another"}))
+    with pytest.raises(Held, match="is not what the key"):
+        held.again()
+    put(made)
+    revoke_approver(held.state, state_ledger(held.state), INES, "compromised", by="the custodian")
+    with pytest.raises(Held, match="revoked as compromised"):
+        held.again()
+    assert held.releases == []
+    # Another approver looks at it again; the trust file may be an old one, and is brought up to date.
+    held.decide(by=BOB)
+    before = trusted_keys(held.state)
+    write_trusted_keys(before.with_approvers(()), trusted_keys_place(held.state))
+    held.again()
+    (folder,) = held.releases
+    assert verified_release(folder, trusted_keys(held.state), ledger=kept_lines(ledger_place(held.state))).holds
+    # Later, bob's key is found to be compromised as well: what it approved is approved no longer.
+    revoke_approver(held.state, state_ledger(held.state), BOB, "compromised", by="the custodian")
+    for keys in (before, trusted_keys(held.state)):
+        report = verified_release(folder, keys, ledger=kept_lines(ledger_place(held.state)))
+        (failed,) = (check for check in report.checks if not check.holds)
+        assert "revoked as compromised" in failed.line
 
 
 MOMENTS = ["renaming held.json", "after decide", "before publish", "renaming published.json"]

@@ -9,6 +9,8 @@ import pytest
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.record.trust import TrustedKey, TrustedKeys
 from flows.cli.keys import DONE, add_key_commands, run_key_command
+from stores.keys.approver_key import APPROVER_KEY_VARIABLE
+from stores.keys.custodian_key import CUSTODIAN_KEY_VARIABLE
 from stores.keys.signing_keys import SIGNING_KEY_VARIABLE, signing_key, signing_key_place
 from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE, trusted_keys, trusted_keys_place, write_trusted_keys
 from tests.signing import private_key
@@ -190,3 +192,72 @@ def test_a_record_verifies_with_what_auditors_were_handed(state: Path, tmp_path:
     command(state, "revoke", key.keyid, "--reason", "compromised")
     assert handed.judge(key.keyid, key.trusted.valid_from) is None
     assert trusted_keys(state).judge(key.keyid, key.trusted.valid_from) is not None
+
+
+def test_an_approvers_key_is_made_admitted_shown_replaced_and_revoked(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "ines" / "approver.key"
+    monkeypatch.setenv(APPROVER_KEY_VARIABLE, str(place))
+
+    def said(*words: str) -> str:
+        assert command(state, *words) == DONE
+        return capsys.readouterr().out
+
+    assert said("approver", "show").startswith("No approver's key is admitted")
+    made = said("approver", "new")
+    public = made.partition("public half is ")[2].partition(".")[0]
+    assert f"keys approver admit NAME {public}" in made
+    admitted = said("approver", "admit", "Ines [bold] Lovelace", public, "--years", "3")
+    key = trusted_keys(state).approvers[0]
+    assert f"{key.keyid} of Ines [bold] Lovelace approves releases from now on, until {key.valid_until}." in admitted
+    assert int(key.valid_until[:4]) == int(key.valid_from[:4]) + 3
+    assert said("approver", "show").endswith(f"{key.valid_until[:10]}  may approve\n")
+
+    after = said("approver", "rotate").partition("public half is ")[2].partition(".")[0]
+    assert after != public
+    said("approver", "admit", "Ines [bold] Lovelace", after)
+    first, second = said("approver", "show").splitlines()
+    assert ("superseded on" in first, second.endswith("may approve")) == (True, True)
+    revoked = said("approver", "revoke", "Ines [bold] Lovelace", "--reason", "compromised")
+    assert "is revoked: nothing that it approved is approved." in revoked
+    assert "compromised on" in said("approver", "show").splitlines()[1]
+    command(state, "new", "--owner", "Ada")
+    assert "3 keys are in" in said("export", str(tmp_path / "trusted.json"))
+    exported = json.loads((tmp_path / "trusted.json").read_text())
+    assert [(len(exported[name])) for name in ("keys", "approvers")] == [1, 2]
+
+
+def test_the_custodians_key_is_made_shown_and_replaced(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, spare = tmp_path / "safe" / "custodian.key", tmp_path / "elsewhere" / "spare.key"
+    monkeypatch.setenv(CUSTODIAN_KEY_VARIABLE, str(place))
+    monkeypatch.setenv(APPROVER_KEY_VARIABLE, str(tmp_path / "approver.key"))
+
+    def said(*words: str) -> str:
+        assert command(state, *words) == DONE
+        return capsys.readouterr().out
+
+    assert f"is in {place}; keep a copy of it." in said("custodian", "new")
+    first = place.read_bytes()
+    public = said("approver", "new").partition("public half is ")[2].partition(".")[0]
+    said("approver", "admit", "ines", public)
+    assert f"is in {spare}; keep it apart" in said("custodian", "spare", str(spare))
+    with pytest.raises(InvalidInput, match="must be replaced with the spare key, got none"):
+        command(state, "custodian", "rotate", "--reason", "compromised")
+    replaced = said("custodian", "rotate", "--reason", "compromised", "--spare", str(spare))
+    assert "is the custodian's key from now on" in replaced
+    assert "Review what the key before signed" in replaced
+    assert replaced.endswith("of ines, admitted\n")
+    assert place.read_bytes() != first
+    assert "Review" not in said("custodian", "rotate")
+    shown_now = said("custodian", "show")
+    for part in (
+        ", the first\n",
+        ", the spare key\n",
+        " was compromised\n",
+        " was superseded\n",
+        "of ines, admitted\n",
+    ):
+        assert shown_now.count(part) == 1, shown_now

@@ -3,6 +3,7 @@
 from tests.mutants import (
     accounts,
     aim,
+    approvals,
     budgets,
     candidates,
     discovery,
@@ -31,6 +32,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *candidates.MUTANTS,
     *discovery.MUTANTS,
     *accounts.MUTANTS,
+    *approvals.MUTANTS,
     *budgets.MUTANTS,
     *urns.MUTANTS,
     *rules.MUTANTS,

@@ -9,8 +9,8 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import fresh_salt
-from deniable.ledger.entries import SIGNED_APPROVALS, Approver, Custodian, Entry, Fact, Opening
-from deniable.ledger.signatures import key_name
+from deniable.ledger.entries import SIGNED_APPROVALS, Approver, Custodian, Entry, Fact, Opening, canonical
+from deniable.ledger.signatures import key_name, signed_bytes
 from deniable.ledger.signatures import sign as custodian_signs
 from deniable.ledger.state import LedgerBroken, LedgerState
 from deniable.ledger.verification import records_of, verify
@@ -151,7 +151,13 @@ def test_an_approval_is_no_approval_of_anything_else(state: Path) -> None:
     assert not counts(state, made, release=other) or not (state / "vault" / other).exists()
     kept(state, made, other)
     assert valid_decision(state, held(state, other)) is None
-    for change in ({"dataset": "others"}, {"since": "2099-01-01T00:00:00Z"}, {"subject": None}):
+    for change in (
+        {"started_by": "Ines"},
+        {"approvers": ("bob",)},
+        {"dataset": "others"},
+        {"since": "2099-01-01T00:00:00Z"},
+        {"subject": None},
+    ):
         assert not counts(state, made, **change)
     for name, value in {"plan": "9" * 64, "cost": "9" * 64, "charges": "9" * 64, "sentence": "It is free."}.items():
         subject = held(state).subject
@@ -566,3 +572,20 @@ def test_no_approvers_key_is_in_the_state_folder(state: Path) -> None:
     approver(state, "ines")
     secret = key_place(state, "ines").read_bytes()
     assert not [path for path in state.rglob("*") if path.is_file() and secret in path.read_bytes()]
+
+
+def test_no_key_is_entered_in_an_old_copy_of_the_ledger(state: Path) -> None:
+    before, ledger = lines_of(state), opened(state)
+    rotate_custodian(state, opened(state), reason="superseded")
+    approver(state, "ines")
+    restore_old_ledger(state, before)
+    # The process has the ledger open since before, and has heard of none of this.
+    with pytest.raises(LedgerReplaced, match="lacks entry 2"):
+        ledger.enter_signed(ADMITTED, signer=CUSTODIAN)
+
+
+def test_a_custodians_signature_is_for_one_ledger_and_one_kind() -> None:
+    """Where this fails: signatures in ledgers that exist no longer verify."""
+    said = signed_bytes("a ledger", "1" * 64, ADMITTED).decode()
+    content = canonical({name: value for name, value in ADMITTED.to_content().items() if name != "signature"})
+    assert said == f'["deniable/v1/custodian","a ledger","{"1" * 64}","approver",{content}]'

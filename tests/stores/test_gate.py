@@ -139,3 +139,26 @@ def test_charges_that_nothing_shows_are_given_up_by_a_person_alone(tmp_path: Pat
     recover(tmp_path, [], by="ada", reason="lost", accept=True)
     (noted,) = opened(tmp_path).recoveries()
     assert noted.content["given_up"] == ["people-1"]
+
+
+def test_a_recovery_excuses_no_charge_that_is_still_missing(tmp_path: Path) -> None:
+    opened(tmp_path).set_policy(policy(9))
+    opened(tmp_path).reserve(asks(1))
+    restore_old_ledger(tmp_path, lines_of(tmp_path)[:1])
+    recover(tmp_path, [], by="ada", reason="lost", accept=True)
+    recovered = lines_of(tmp_path)
+    opened(tmp_path).reserve(asks(2))
+    restore_old_ledger(tmp_path, recovered)
+    with pytest.raises(LedgerReplaced, match=r"lacks entry 4 of r1, as ledger-notes/r1\.jsonl"):
+        opened(tmp_path)
+
+
+def test_another_ledger_of_as_many_entries_is_not_the_proved_one(tmp_path: Path) -> None:
+    opened(tmp_path).set_policy(policy(9))
+    before = lines_of(tmp_path)
+    opened(tmp_path).reserve(asks(2))
+    restore_old_ledger(tmp_path, before)
+    Ledger.open(tmp_path / "ledger" / "ledger.db").reserve(asks(1))
+    assert len(lines_of(tmp_path)) == len(before) + 1
+    with pytest.raises(LedgerReplaced, match=r"lacks entry 2 of r1, as ledger-notes/r1\.jsonl"):
+        opened(tmp_path)

@@ -252,3 +252,27 @@ def test_a_trust_file_names_approvers_and_those_of_earlier_versions_none() -> No
 def test_the_last_entry_of_a_key_holds() -> None:
     (key,) = approver_keys([OPENING, ADMITTED, revoked("superseded"), revoked("compromised")])
     assert key.revoked == Revocation(time="2026-12-01T00:00:00Z", reason="compromised")
+
+
+def test_an_approver_admitted_by_the_last_entry_could_approve() -> None:
+    made = approved(record())
+    made["ledger"]["head"] = {"number": 1}
+    assert faults(made, exported=ledger(OPENING, ADMITTED)) == ()
+    made["ledger"]["head"] = {"number": 0}
+    assert "before it was published" in faults(made, exported=ledger(OPENING, ADMITTED))[0]
+
+
+def test_signatures_are_required_since_the_first_approver() -> None:
+    made = approved(record())
+    del made["people"]["approval"]["signed"]
+    made["people"]["approval"] |= {"identity": "stated"}
+    later = trusted(BOB, "bob", valid_from="2027-01-01T00:00:00Z")
+    for approvers in ((trusted(INES, "ines"), later), (later, trusted(INES, "ines"))):
+        assert f"since {FROM} those of approvers must" in faults(made, TrustedKeys(approvers=approvers))[0]
+
+
+def test_a_record_that_speaks_of_a_key_shows_its_signature() -> None:
+    made = approved(record())
+    del made["people"]["approval"]["signed"]
+    (fault,) = faults(made, TrustedKeys())
+    assert fault == "ines approved it with a key by its record, which shows no signature"

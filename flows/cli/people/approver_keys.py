@@ -100,6 +100,13 @@ def _listed(keys: Sequence[TrustedKey]) -> list[str]:
     now = signing_time()
     return [
         f"{key.keyid[:_SHOWN_DIGITS]}  {key.owner}  from {key.valid_from[:_DAY]} until {key.valid_until[:_DAY]}  "
-        f"{key.objection_at(now) or 'may approve'}"
+        f"{_state(key, now)}"
         for key in keys
     ] or [_NONE]
+
+
+def _state(key: TrustedKey, now: str) -> str:
+    """Say whether a key may approve; a revocation shows at once, although it takes effect with the next second."""
+    if key.revoked is not None:
+        return f"{key.revoked.reason} on {key.revoked.time}"
+    return key.objection_at(now) or "may approve"
