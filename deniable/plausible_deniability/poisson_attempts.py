@@ -39,11 +39,12 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import uniform_below
 from deniable.kernels import kernel
-from deniable.models.sequential_kernels import ColumnBlock, Network, draw_column, factor_of
+from deniable.models.sequential_kernels import ColumnBlock, Network, draw_column
 from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays
 from deniable.plausible_deniability.pass_law import PassLaw
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.poisson_numbers import draw_poisson
+from deniable.plausible_deniability.predictions import prefix_probabilities
 from deniable.privacy.loss import PASSES_OUT_OF
 
 Wide = NDArray[np.uint64]
@@ -161,29 +162,6 @@ def _complete(net, prefixes, words, records, block):
         for i in range(live):
             for p in range(m):
                 records[begun + i, p] = block.records[p, i]
-
-
-def prefix_probabilities(net: Network, records: Codes, length: int) -> NDArray[np.float64]:
-    """Probability under the model of the prefix of each record, shape (records,).
-
-    Args:
-        net: the model.
-        records: codes, columns as in the domain, shape (records, m).
-        length: length of the prefix, L.
-    """
-    found = np.empty(len(records))
-    _multiply(net.arrays, net.in_order(records), length, found)
-    return found
-
-
-@kernel
-def _multiply(net, records, length, found):
-    """Fill in the product of the first factors of each record."""
-    for i in range(len(records)):
-        product = 1.0
-        for p in range(length):
-            product *= factor_of(net, p, records[i])
-        found[i] = product
 
 
 def without_passed(net: Network, law: PassLaw, records: Codes, length: int, *, public_rows: int, coins: Wide) -> Codes:

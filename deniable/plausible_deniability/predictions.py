@@ -4,6 +4,9 @@ A prediction is post-processing of the model: it reads no row. What follows from
 themselves (privacy_tests, pass_law), do not belong here.
 """
 
+# numba infers the types of kernels
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
@@ -12,8 +15,8 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.keys import ReleaseKey
-from deniable.models.sequential_kernels import Network
-from deniable.plausible_deniability.poisson_attempts import prefix_probabilities
+from deniable.kernels import kernel
+from deniable.models.sequential_kernels import Network, factor_of
 
 Reals: TypeAlias = NDArray[np.float64]
 
@@ -43,3 +46,26 @@ def passing_shares(
     """
     records = predicted_records(net)
     return [float(passes(prefix_probabilities(net, records, each) * public_rows).mean()) for each in lengths]
+
+
+def prefix_probabilities(net: Network, records: Codes, length: int) -> NDArray[np.float64]:
+    """Probability under the model of the prefix of each record, shape (records,).
+
+    Args:
+        net: the model.
+        records: codes, columns as in the domain, shape (records, m).
+        length: length of the prefix, L.
+    """
+    found = np.empty(len(records))
+    _multiply(net.arrays, net.in_order(records), length, found)
+    return found
+
+
+@kernel
+def _multiply(net, records, length, found):
+    """Fill in the product of the first factors of each record."""
+    for i in range(len(records)):
+        product = 1.0
+        for p in range(length):
+            product *= factor_of(net, p, records[i])
+        found[i] = product

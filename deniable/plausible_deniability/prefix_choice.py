@@ -2,7 +2,7 @@
 
 The choice is post-processing of the model: it reads no row, and costs nothing. That the prefix then depends on noisy
 answers is covered by the envelope over all counts (poisson_attempts). The law of passing does not belong here
-(pass_law), nor the factors of the prediction (poisson_attempts).
+(pass_law), nor the predictions (predictions).
 """
 
 from collections.abc import Mapping, Sequence

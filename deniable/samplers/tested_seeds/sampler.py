@@ -23,7 +23,6 @@ from deniable.plausible_deniability.mechanism_one import (
     synthesize_by_scan,
 )
 from deniable.plausible_deniability.plausible_seeds import SeedIndex, levels_of
-from deniable.plausible_deniability.predictions import passing_shares
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.plausible_deniability.seed_accounting import compose_candidates, record_guarantee
@@ -112,6 +111,8 @@ def _foresee(entry: Entry, domain: Domain, given: Mapping[str, Any]) -> None:
     Raises:
         Refused: they would all fail.
     """
+    from deniable.plausible_deniability.predictions import passing_shares  # noqa: PLC0415 - plans predict nothing
+
     net = model_from_document(domain, given["model"])
     scored = 1.0 if entry.scores_all else float(check_probability(entry.max_check_plausible, entry.public_rows))
 
