@@ -57,6 +57,9 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "attempt_seeds": 1,
         # Candidates drawn from seeds and tested; the streams of all records.
         "synthesize": 1,
+        # Candidates whose plausible seeds are counted among some that are scored. Version 2 draws the number of scored
+        # ones from the number of all; version 1 scored seeds one by one.
+        "synthesize_scored": 2,
         # Draws from exact counts, each of which is charged; learners without their own line.
         "draw_records": 1,
         # Draws from urns whose prior weights follow from the counts; there is no differential privacy.
@@ -84,25 +87,29 @@ def mechanism_name(drawing: str, step: str) -> str:
     return f"{step}/{VERSIONS[drawing]}"
 
 
-def drawing_of(learner: str, step: str) -> str:
+def drawing_of(learner: str, step: str, synthesis: Mapping[str, object] | None = None) -> str:
     """The drawing code of a step, by its name in VERSIONS.
 
     Args:
         learner: the kind of the spec's learner.
         step: the step.
+        synthesis: the spec's sampler, if it may decide how the step draws.
     """
+    if step == "synthesize" and synthesis is not None and synthesis.get("max_check_plausible") is not None:
+        return "synthesize_scored"
     own = f"{_OWN[step]}_{learner}" if step in _OWN else step
     return own if own in VERSIONS else step
 
 
-def mechanism_fault(charge: Charge, learner: str) -> str | None:
+def mechanism_fault(charge: Charge, learner: str, synthesis: Mapping[str, object]) -> str | None:
     """The fault of the drawing version that a charge names; None if it is known.
 
     Args:
         charge: the charge.
         learner: the kind of the spec's learner.
+        synthesis: the spec's sampler.
     """
-    drawing = drawing_of(learner, charge.step)
+    drawing = drawing_of(learner, charge.step, synthesis)
     known = [f"{charge.step}/{version}" for version in range(1, VERSIONS.get(drawing, 0) + 1)]
     if charge.mechanism in known:
         return None

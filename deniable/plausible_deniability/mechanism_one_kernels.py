@@ -32,6 +32,7 @@ class AttemptArrays(NamedTuple):
     public_rows: int
     k: int
     randomized: bool
+    given_omega: bool
 
 
 class BlockArrays(NamedTuple):
@@ -192,6 +193,44 @@ def _keep(block, attempt, live, positions, released, passed):
     return passed
 
 
+@inner_kernel
+def _attempt_block(net, index, classes, choice, attempt, thresholds, words, used, attempts, m, block):
+    """Make at most a block of attempts, up to the numbers of plausible seeds; see `_part_words` for what it returns."""
+    levels = choice.levels
+    scored = len(levels) > 1 and not attempt.given_omega
+    columns = ColumnBlock(block.copied, block.at, block.records, block.factors)
+    agrees, before = np.empty(ATTEMPTS_A_BLOCK, np.uint16), np.empty(ATTEMPTS_A_BLOCK, np.uint16)
+    made, live, used, position = _part_words(block, index, choice, attempt, thresholds, m, words, used, attempts)
+    _fetch(block, index, levels[-1], live)
+    agrees[:] = 1
+    block.shared[:] = 0
+    for p in range(levels[0], levels[-1]):
+        before[:] = block.records[p]
+        draw_column(net, p, columns, words, live, scored)
+        _compare(block.records[p], before, agrees, block.shared)
+    for p in range(levels[-1], m):
+        draw_column(net, p, columns, words, live, scored)
+    count_plausible_of_block(index, classes, block, live, attempt.given_omega)
+    return made, live, used, position
+
+
+@kernel
+def run_block(net, index, classes, choice, attempt, thresholds, words, attempts, m, block):
+    """Make at most a block of attempts, before the privacy test; arguments as for `run`.
+
+    Returns:
+        Numbers of attempts made, of those with a seed, and of words used, and the position after the last attempt or
+        the reason for stopping. `block` has the candidates and their numbers of plausible seeds.
+    """
+    return _attempt_block(net, index, classes, choice, attempt, thresholds, words, np.int64(0), attempts, m, block)
+
+
+@kernel
+def keep_block(block, attempt, live, positions, released):
+    """Append the candidates of a block that pass the test to the released records; return their number."""
+    return _keep(block, attempt, live, positions, released, np.int64(0))
+
+
 @kernel
 def run(net, index, classes, choice, attempt, thresholds, words, attempts, positions, released, block):
     """Make attempts until all are done, the words run out, or noise meets a tie.
@@ -214,28 +253,14 @@ def run(net, index, classes, choice, attempt, thresholds, words, attempts, posit
         reason for stopping.
     """
     m = released.shape[1]
-    levels = choice.levels
-    scored = len(levels) > 1
-    columns = ColumnBlock(block.copied, block.at, block.records, block.factors)
-    agrees, before = np.empty(ATTEMPTS_A_BLOCK, np.uint16), np.empty(ATTEMPTS_A_BLOCK, np.uint16)
     made = 0
     used = np.int64(0)
     passed = np.int64(0)
     position = np.int64(0)
     while made < attempts and position >= 0:
-        more, live, used, position = _part_words(
-            block, index, choice, attempt, thresholds, m, words, used, attempts - made
+        more, live, used, position = _attempt_block(
+            net, index, classes, choice, attempt, thresholds, words, used, attempts - made, m, block
         )
         made += more
-        _fetch(block, index, levels[-1], live)
-        agrees[:] = 1
-        block.shared[:] = 0
-        for p in range(levels[0], levels[-1]):
-            before[:] = block.records[p]
-            draw_column(net, p, columns, words, live, scored)
-            _compare(block.records[p], before, agrees, block.shared)
-        for p in range(levels[-1], m):
-            draw_column(net, p, columns, words, live, scored)
-        count_plausible_of_block(index, classes, block, live)
         passed = _keep(block, attempt, live, positions, released, passed)
     return made, used, passed, position

@@ -524,14 +524,27 @@ def _subtract_beyond(index, block, own, beyond, live):
 
 
 @inner_kernel
-def count_plausible_of_block(index, classes, block, live):
+def _levels_copied(levels, copied, live, first):
+    """Fill in the level of each candidate's copied prefix."""
+    level_of = np.zeros(levels[-1] + 1, np.int64)
+    for level in range(len(levels)):
+        level_of[levels[level]] = level
+    for i in range(live):
+        first[i] = level_of[copied[i]]
+
+
+@inner_kernel
+def count_plausible_of_block(index, classes, block, live, given_omega):
     """Fill in the numbers of plausible seeds of a block of candidates: `count_plausible` for each.
+
+    Given omega, they are the seeds that share the prefix that was copied, of the length that was drawn.
 
     Args:
         index: the seed index's arrays.
         classes: the probability classes' arrays; not read if there is one level.
         block: the attempts, see `mechanism_one_kernels.BlockArrays`; factors are not read if there is one level.
         live: number of attempts.
+        given_omega: whether a seed is plausible given the number of attributes that was drawn.
     """
     nodes, node_count, levels = index.prefixes, index.node_count, index.levels
     plausible, seeds = block.plausible, block.seed
@@ -539,7 +552,9 @@ def count_plausible_of_block(index, classes, block, live):
     own = np.zeros(live, np.int64)
     first = np.zeros(live, np.int64)
     beyond = np.ones(live, np.int64)
-    if last > 0:
+    if given_omega:
+        _levels_copied(levels, block.copied, live, first)
+    elif last > 0:
         _shared_levels(levels, block.shared, live, own)
         if not _intervals(index, classes, block.factors, own, live, first, beyond):
             _intervals_with_steps(index, classes, block.factors, own, live, first, beyond)
@@ -547,7 +562,7 @@ def count_plausible_of_block(index, classes, block, live):
         plausible[i] = nodes[np.uint64(seeds[i]), np.uint64(first[i])]
     for i in range(live):
         plausible[i] = node_count[np.uint64(plausible[i])]
-    if last > 0:
+    if last > 0 and not given_omega:
         _subtract_beyond(index, block, own, beyond, live)
 
 

@@ -131,6 +131,13 @@ class SeedResampler:
             cumulative=np.cumsum([self.omega[m - level] for level in levels]).astype(np.int64),
         )
 
+    def level_drawn(self, words: NDArray[np.uint32], position: int) -> int:
+        """Number of the level that `draw` chooses with the same words; 0 if they run out."""
+        if len(self.choice.levels) == 1:
+            return 0
+        pick, after = uniform_below(words, position, self.choice.cumulative[-1])
+        return int(np.searchsorted(self.choice.cumulative, pick, side="right")) if after >= 0 else 0
+
     def draw(self, seed: Codes, words: NDArray[np.uint32], position: int) -> tuple[Codes, int]:
         """Copy some attributes of the seed and draw the others; see `Model`."""
         candidate = np.empty_like(seed)

@@ -137,6 +137,12 @@ def attempt_curves(
     N0; rows whose bucket did not change s; the changed bucket S ((1 - q(c)) / W - a (1 - q(c+1)) / W'), at most w p /
     N0. Attempts are independent given D and the model, and dominating pairs compose adaptively.
 
+    Given omega. If the number of copied attributes is drawn by public weights w, and the candidate is tested given it,
+    so that its plausible seeds are the c rows with the copied prefix, gamma is 1: F = sum over l of w_l F_l with F_l
+    the law for a fixed number, for which all plausible seeds give the candidate the same probability. The divergence is
+    jointly convex, E_a(sum w_l F'_l || sum w_l F_l) <= sum w_l E_a(F'_l || F_l), and each term keeps to the bounds at
+    gamma = 1, which depend on no prefix. This holds also if the number drawn is observed beside the record.
+
     Args:
         event: Mechanism 1*.
         epsilons: at least 0, ascending, shape (points,).

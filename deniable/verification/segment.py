@@ -200,7 +200,8 @@ def _faults_of_charge(record: Mapping[str, Any], step: StepCost | None, charge: 
     if step is None:
         yield f"it charges the step {charge.step}, which by the record spends nothing"
         return
-    fault = mechanism_fault(charge, record["spec"]["document"]["learner"]["kind"])
+    spec = record["spec"]["document"]
+    fault = mechanism_fault(charge, spec["learner"]["kind"], spec["synthesis"])
     if fault is not None:
         yield fault
     reader = taken_in(planned_steps(record["spec"]["document"]), step.step)

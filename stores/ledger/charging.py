@@ -145,7 +145,7 @@ def _joint(cost: StepCost, made: Sequence[Charge], split: str) -> Joint | None:
 
 def _mechanism(spec: ReleaseSpec, step: str) -> str:
     """The mechanism of a step, with its version."""
-    return mechanism_name(drawing_of(spec.learner.kind, step), step)
+    return mechanism_name(drawing_of(spec.learner.kind, step, dict(spec.synthesis)), step)
 
 
 def opened_streams(workspace: Workspace, step: str, inputs: str) -> Callable[..., WordStream]:
@@ -156,7 +156,8 @@ def opened_streams(workspace: Workspace, step: str, inputs: str) -> Callable[...
         step: the step.
         inputs: digests of all inputs.
     """
-    name = stream_name(drawing_of(workspace.spec.learner.kind, step), step)
+    spec = workspace.spec
+    name = stream_name(drawing_of(spec.learner.kind, step, dict(spec.synthesis)), step)
     return partial(workspace.key().stream, step=name, inputs=inputs)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from math import comb
 
@@ -16,7 +17,8 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.learners.cfs.parameters import integer_weights
 from deniable.models.bayes_net import BayesNet
 from deniable.models.graph import Graph
-from deniable.plausible_deniability.mechanism_one import Counting, MechanismOne, synthesize_by_scan
+from deniable.plausible_deniability.mechanism_one import Counting, MechanismOne, synthesize_by_scan, synthesize_counted
+from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.privacy_tests import PrivacyTest, pass_probability
 from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.plausible_deniability.sampled_tests import law_of
@@ -259,7 +261,8 @@ def test_to_score_fewer_rows_costs_less_and_asks_for_more_plausible_seeds() -> N
     assert law_of(whole).passes[80] > 0.1
 
 
-def test_the_program_decides_by_the_law() -> None:
+@pytest.mark.parametrize("by_index", [True, False])
+def test_the_program_decides_by_the_law(*, by_index: bool) -> None:
     """All seeds alike: a candidate is released as often as the event says, and not as often as for other events."""
     seeds, candidates = 24, 20_000
     charged = event(8, 2, Fraction(1, 2), 30, Fraction(1, 10), Fraction(3, 8), 9)
@@ -269,11 +272,15 @@ def test_the_program_decides_by_the_law() -> None:
     attempt = MechanismOne(
         PrivacyTest(k=8, gamma=Fraction(2), eps0=Fraction(1, 2), randomized=True), Fraction(1, 10), 30
     )
-    stream = ReleaseKey(bytes(range(32))).stream(
-        step="test", inputs="", mechanism="sampled", parameters={"seeds": seeds}
-    )
+    opened = partial(ReleaseKey(bytes(range(32))).stream, step="test", inputs="", parameters={"seeds": seeds})
+    stream, scored = opened(mechanism="sampled"), opened(mechanism="scored")
     counting = Counting(check_probability=charged.check_probability, max_plausible=9)
-    made = synthesize_by_scan(model, np.zeros((seeds, 3), np.uint16), attempt, stream, candidates, counting=counting)
+    rows = np.zeros((seeds, 3), np.uint16)
+    made = (
+        synthesize_counted(model, SeedIndex.build(rows, {1: 1}), attempt, stream, scored, candidates, counting=counting)
+        if by_index
+        else synthesize_by_scan(model, rows, attempt, stream, candidates, counting=counting)
+    )
 
     def p_value(other: SampledTestEvent, scored: int = seeds) -> float:
         passes = OnSome(other).pass_probability(scored)

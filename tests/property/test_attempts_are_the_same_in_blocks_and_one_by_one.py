@@ -18,7 +18,13 @@ from deniable.models.loglinear import factors as factors_module
 from deniable.models.loglinear import net as net_module
 from deniable.models.sequential_kernels import Network
 from deniable.plausible_deniability import mechanism_one as synthesis
-from deniable.plausible_deniability.mechanism_one import MechanismOne, synthesize, synthesize_by_scan
+from deniable.plausible_deniability.mechanism_one import (
+    Counting,
+    MechanismOne,
+    synthesize,
+    synthesize_by_scan,
+    synthesize_counted,
+)
 from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays, _fetch
 from deniable.plausible_deniability.plausible_seeds import (
     SeedIndex,
@@ -29,6 +35,8 @@ from deniable.plausible_deniability.plausible_seeds import (
 )
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
+from deniable.plausible_deniability.scored_counts import draw_scored
+from deniable.privacy.common_events import WORDS
 from tests.domains_with_rules import random_constrained_net
 from tests.loglinear_nets import random_net
 
@@ -59,15 +67,46 @@ def random_bayes_net(name: str, m: int) -> BayesNet:
     return BayesNet(domain, Graph(parents, topological_order(domain, parents), ((),) * m), tuple(weights))
 
 
+def scored_one_by_one(count: int, below: int, words: WordStream) -> int:
+    """How many of some seeds have a number below a bound, whose bits are taken for all seeds at once, highest first."""
+    numbers, open_seeds = [0] * count, list(range(count))
+    for bit in range(31, -1, -1):
+        if not open_seeds or below % (1 << bit + 1) == 0:
+            break
+        taken = words.take(-(-len(open_seeds) // 32)).tolist()
+        for place, seed in enumerate(open_seeds):
+            numbers[seed] |= (taken[place // 32] >> place % 32 & 1) << bit
+        open_seeds = [seed for seed in open_seeds if numbers[seed] >> bit == below >> bit]
+    return sum(number < below for number in numbers)
+
+
 def one_by_one(
-    model: SeedResampler, index: SeedIndex, attempt: MechanismOne, words: WordStream, attempts: int
+    model: SeedResampler,
+    index: SeedIndex,
+    attempt: MechanismOne,
+    words: WordStream,
+    attempts: int,
+    counting: Counting | None = None,
+    scored: WordStream | None = None,
 ) -> Codes:
     classes, scratch = probability_classes(attempt.test.gamma, len(model.net.domain)), index.scratch()
+    seeds = index.arrays.seeds
 
-    def count(candidate: Codes, seed: int) -> int:
+    def exact(candidate: Codes, seed: int, level: int) -> int:
+        if attempt.given_omega:
+            copied = int(model.choice.levels[level])
+            assert (seeds[seed, :copied] == candidate[:copied]).all()
+            return int((seeds[:, :copied] == candidate[:copied]).all(axis=1).sum())
         return int(count_plausible(model.net.arrays, index.arrays, classes, candidate, seed, scratch))
 
-    made = (synthesis._make_attempt(model, index.arrays.seeds, attempt, count, words) for _ in range(attempts))
+    def count(candidate: Codes, seed: int, level: int) -> int:
+        found = exact(candidate, seed, level)
+        if counting is None or scored is None:
+            return found
+        among = scored_one_by_one(found, int(counting.check_probability * WORDS), scored)
+        return among if counting.max_plausible is None else min(among, counting.max_plausible)
+
+    made = (synthesis._make_attempt(model, seeds, attempt, count, words, model.level_drawn) for _ in range(attempts))
     released = [record for record in made if record is not None]
     return model.net.in_columns(np.asarray(released, np.uint16).reshape(-1, len(model.net.domain)))
 
@@ -104,6 +143,47 @@ def test_blocks_release_the_same_records(
     k = 40 if m < 14 else 3
     test = PrivacyTest(k, gamma, Fraction(1, 4) if randomized else None, randomized=randomized)
     assert 0 < require_same(net, seeds, omega, test, name) < ATTEMPTS
+
+
+@pytest.mark.parametrize("omega", [{4: 1}, {4: 1, 5: 2, 6: 1}, {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}])
+@pytest.mark.parametrize(
+    ("given", "counting"),
+    [
+        (True, None),
+        (True, Counting(Fraction(1, 4), 30)),
+        (False, Counting(Fraction(WORDS * 3 // 7, WORDS))),
+        (False, Counting(max_plausible=45)),
+    ],
+)
+def test_blocks_count_given_omega_and_among_some_seeds_as_is_done_one_by_one(
+    omega: dict[int, int], counting: Counting | None, *, given: bool
+) -> None:
+    name = f"counted {omega} {given}"
+    net = random_bayes_net(name, 6)
+    seeds = net.in_order(net.sample(stream(f"{name} seeds").take(2000 * 6)))
+    model, index = SeedResampler(net, omega), SeedIndex.build(seeds, omega)
+    test = PrivacyTest(20 if counting else 40, Fraction(4), Fraction(1, 4), randomized=True)
+    attempt = MechanismOne(test, Fraction(1, 50), len(seeds) + 20, given_omega=given)
+    if counting is None:
+        made = synthesize(model, index, attempt, stream(name), ATTEMPTS)
+        again = one_by_one(model, index, attempt, stream(name), ATTEMPTS)
+    else:
+        opened = stream(name), stream(f"{name} scored")
+        made = synthesize_counted(model, index, attempt, *opened, ATTEMPTS, counting=counting)
+        opened = stream(name), stream(f"{name} scored")
+        again = one_by_one(model, index, attempt, opened[0], ATTEMPTS, counting, opened[1])
+    np.testing.assert_array_equal(made, again)
+    assert 0 < len(made) < ATTEMPTS
+
+
+@pytest.mark.parametrize("below", [1, 3, 1 << 31, WORDS // 3, WORDS - 1])
+def test_scored_seeds_are_those_with_a_number_below_the_bound(below: int) -> None:
+    counts = np.asarray([0, 1, 31, 32, 33, 64, 5000, 0, 7, 100_000], np.int64)
+    words, again = stream(f"below {below}"), stream(f"below {below}")
+    expected = [scored_one_by_one(count, below, again) for count in counts.tolist()]
+    draw_scored(counts, Fraction(below, WORDS), words)
+    assert counts.tolist() == expected
+    assert words.take(4).tolist() == again.take(4).tolist()
 
 
 def junction_tree_net() -> JunctionTreeNet:

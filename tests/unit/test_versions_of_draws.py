@@ -40,7 +40,13 @@ from deniable.measurements.noisy_tables import NoiseLaw
 from deniable.models.bayes_net import BayesNet
 from deniable.models.graph import Graph
 from deniable.models.urns import draw_polya
-from deniable.plausible_deniability.mechanism_one import Counting, MechanismOne, synthesize, synthesize_by_scan
+from deniable.plausible_deniability.mechanism_one import (
+    Counting,
+    MechanismOne,
+    synthesize,
+    synthesize_by_scan,
+    synthesize_counted,
+)
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
@@ -61,6 +67,7 @@ PINNED: dict[str, str] = {
     "discover/1": "23d29a35efce88238910e61a59058706701eca2a6b405bbc6b5a0fc6e827f047",
     "noise_seeds/1": "5cc6c68abdb3041ca7ea33843b68acbc64a4965838ad66ab39cfffac7dc368cb",
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
+    "synthesize_scored/2": "538a6548114249e09ef72078e20002e080aa4d37db1a0ed8bba7a89a24d3afa3",
     "attempt_seeds/1": "eb96de4dd2361a8f116fc89057bb88299e795cf2100171f9f064a32850500e5d",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
     "structure_privbayes/1": "9909c3184a9467afc987dbb839d8e28d7ce285addf19d38b9231f75da1b0f5cb",
@@ -243,6 +250,33 @@ def candidates_tested() -> str:
     records = synthesize(SeedResampler(net, omega), SeedIndex.build(people(), omega), attempt, stream, 300)
     assert 0 < len(records) < 300
     return opener.digest(records.tolist())
+
+
+def candidates_tested_given_omega() -> str:
+    net, omega = network_drawn_from(), {2: 1, 3: 1}
+    attempt = MechanismOne(
+        PrivacyTest(k=20, gamma=Fraction(4), eps0=Fraction(1), randomized=True), Fraction(1, 100), 500, given_omega=True
+    )
+    opener = Traced()
+    stream = opener(mechanism="mechanism_1_star", parameters=attempt.parameters(omega))
+    records = synthesize(SeedResampler(net, omega), SeedIndex.build(people(), omega), attempt, stream, 300)
+    assert 0 < len(records) < 300
+    return opener.digest(records.tolist())
+
+
+def candidates_tested_among_some() -> str:
+    net, omega = network_drawn_from(), {2: 1, 3: 1}
+    attempt = MechanismOne(
+        PrivacyTest(k=3, gamma=Fraction(4), eps0=Fraction(1), randomized=True), Fraction(1, 100), public_rows=500
+    )
+    opener, traced = Traced(), []
+    for counting in (Counting(max_plausible=9), Counting(check_probability=Fraction(1, 4), max_plausible=9)):
+        parameters = attempt.parameters(omega) | counting.parameters
+        opened = [opener(mechanism=name, parameters=parameters) for name in ("mechanism_1_star", "scored_seeds")]
+        model, index = SeedResampler(net, omega), SeedIndex.build(people(), omega)
+        traced.append(synthesize_counted(model, index, attempt, *opened, 300, counting=counting).tolist())
+        assert 0 < len(traced[-1]) < 300
+    return opener.digest(traced)
 
 
 def candidates_tested_by_scan() -> str:
@@ -468,12 +502,17 @@ DRAWINGS: dict[str, Callable[[], str]] = {
     "discover": schema_discovered,
     "noise_seeds": histogram_noised,
     "synthesize": candidates_tested,
+    "synthesize_scored": candidates_tested_among_some,
     "attempt_seeds": seeds_attempted,
     "draw_records": records_drawn,
 }
 
 
 OTHERWISE: dict[str, tuple[str, Callable[[], str]]] = {
+    "synthesize/1 given omega": (
+        "47ea8c39bb137f35288d5b69279717003b8c3279e524e30329df8ae7c3d44cfa",
+        candidates_tested_given_omega,
+    ),
     "synthesize/1": ("054136eaaf749bc91618e0711e4ba1ba202d78ab5b24039482fff14d6541c72c", candidates_tested_by_scan),
     "draw_records/1": ("bd50c4f6531b2506c2c1c980cbeab6e0d5eb1072f5399a56ec19f078eb4b9e2f", records_drawn_otherwise),
     "draw_origin_destination/1": (
@@ -547,7 +586,7 @@ def test_what_has_no_version_of_its_own_draws_what_it_always_drew(name: str) -> 
 def test_what_a_later_entry_of_a_spec_draws_is_what_it_always_drew(name: str) -> None:
     pinned, drawing = OTHERWISE[name]
     found = sha256(f"{noise_drawn()} {drawing()}".encode()).hexdigest()
-    drawing_code, version = name.split("/")
+    drawing_code, version = name.partition(" ")[0].split("/")
     assert mechanism_name(drawing_code, "step") == f"step/{version}"
     assert found == pinned, f"{name} draws otherwise than it did: raise its version, and pin {found} for the new one"
 
@@ -573,6 +612,13 @@ def test_every_learner_that_draws_has_its_own_line_or_shares_one_that_is_pinned_
         ("nist_mst", "learn_structure"),
     }
     assert without == shared | draws_nothing
+
+
+def test_the_sampler_decides_which_code_tests_candidates() -> None:
+    assert drawing_of("cfs", "synthesize", {"max_check_plausible": None}) == "synthesize"
+    assert drawing_of("cfs", "synthesize", {"guarantee": "seedless"}) == "synthesize"
+    assert drawing_of("cfs", "synthesize", {"max_check_plausible": 100}) == "synthesize_scored"
+    assert drawing_of("cfs", "learn_structure", {"max_check_plausible": 100}) == "learn_structure"
 
 
 def test_a_line_of_a_learner_is_its_own_and_a_charge_keeps_its_name_in_version_1() -> None:

@@ -16,11 +16,10 @@ from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, Pl
 from deniable.models.model_formats import model_from_document
 from deniable.models.sequential_kernels import Network
 from deniable.plausible_deniability.mechanism_one import (
-    ALL_SEEDS,
     Counting,
     MechanismOne,
     synthesize,
-    synthesize_by_scan,
+    synthesize_counted,
 )
 from deniable.plausible_deniability.plausible_seeds import SeedIndex, levels_of
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
@@ -74,11 +73,12 @@ def attempt(entry: Entry) -> MechanismOne:
         ),
         drop_probability=entry.drop_probability,
         public_rows=entry.public_rows,
+        given_omega=entry.given_omega,
     )
 
 
 def counting(entry: Entry) -> Counting | None:
-    """The counting of plausible seeds by the scan; None if counts of shared prefixes suffice."""
+    """The counting of plausible seeds; None if all are scored and counted."""
     if entry.scores_all:
         return None
     return Counting(check_probability(entry.max_check_plausible, entry.public_rows), entry.max_plausible)
@@ -159,13 +159,16 @@ def _open(
         stream = open_stream(mechanism="mechanism_1_star", parameters=parameters, chunk=chunk)
         return synthesize(resampler, index, mechanism, stream, candidates)
 
-    def draw_by_scan(chunk: int, candidates: int) -> Codes:
-        counted = ALL_SEEDS if scan is None else scan
-        stream = open_stream(mechanism="mechanism_1_star", parameters=parameters | counted.parameters, chunk=chunk)
-        seeds = index.arrays.seeds
-        return net.in_columns(synthesize_by_scan(resampler, seeds, mechanism, stream, candidates, counting=counted))
+    if scan is None:
+        return draw
+    counted = scan
 
-    return draw if scan is None else draw_by_scan
+    def draw_counted(chunk: int, candidates: int) -> Codes:
+        opened = partial(open_stream, parameters=parameters | counted.parameters, chunk=chunk)
+        stream, scored = opened(mechanism="mechanism_1_star"), opened(mechanism="scored_seeds")
+        return synthesize_counted(resampler, index, mechanism, stream, scored, candidates, counting=counted)
+
+    return draw_counted
 
 
 def _candidates(entry: Entry) -> PrivacyTestEvent:
@@ -177,7 +180,7 @@ def _candidates(entry: Entry) -> PrivacyTestEvent:
         eps0=entry.eps0,
         public_rows=entry.public_rows,
         drop_probability=entry.drop_probability,
-        prefixes=len(entry.omega),
+        prefixes=entry.prefixes,
         max_plausible=entry.max_plausible,
         max_check_plausible=entry.max_check_plausible,
     )

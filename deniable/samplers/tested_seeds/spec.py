@@ -39,6 +39,8 @@ class Entry(SamplerEntry):
         candidates: number of candidates, all of which are drawn and tested.
         drop_probability: rho of Mechanism 1*, the probability of dropping a candidate regardless of the test.
         public_rows: N0, a public lower bound on the number of places from which seeds are drawn.
+        given_omega: whether a candidate is tested given the number of attributes drawn for it, so that its plausible
+            seeds are those with the copied prefix and gamma is 1; by default over all numbers of `omega`.
         max_plausible: the largest number of plausible seeds to count, at least k; no limit by default.
         max_check_plausible: mean number of seeds scored for a candidate, out of `public_rows`: each seed is scored
             with probability max_check_plausible / public_rows; all by default.
@@ -64,6 +66,7 @@ class Entry(SamplerEntry):
     candidates: Count
     drop_probability: Annotated[Exact, Field(ge=0, lt=1)]
     public_rows: Count
+    given_omega: bool = Field(default=False, exclude_if=lambda given: not given)
     max_plausible: Count | None = Field(default=None, exclude_if=lambda most: most is None, validate_default=True)
     max_check_plausible: Count | None = Field(default=None, exclude_if=lambda most: most is None, validate_default=True)
     delta: Delta
@@ -143,6 +146,11 @@ class Entry(SamplerEntry):
         return most
 
     @property
+    def prefixes(self) -> int:
+        """Number of lengths of the copied prefix over which a candidate's probability is counted."""
+        return 1 if self.given_omega else len(self.omega)
+
+    @property
     def scores_all(self) -> bool:
         """Whether all seeds are scored and counted, so that counts of shared prefixes suffice."""
         return self.max_plausible is None and self.max_check_plausible is None
@@ -159,7 +167,7 @@ class Entry(SamplerEntry):
 def _require_met(given: Mapping[str, Any], delta: Fraction) -> None:
     """Refuse a guarantee that the exact form of Theorem 1 does not provide, and state the smallest k that would."""
     attempt = {name: given[name] for name in _OF_ATTEMPTS}
-    attempt["gamma"] = Fraction(1) if len(given["omega"]) == 1 else given["gamma"]
+    attempt["gamma"] = Fraction(1) if _prefixes(given) == 1 else given["gamma"]
     sampled = given.get("max_check_plausible") is not None
     try:
         one = _by_some(given, delta) if sampled else attempt_guarantee(k=given["k"], delta=float(delta), **attempt)
@@ -178,6 +186,10 @@ def _require_met(given: Mapping[str, Any], delta: Fraction) -> None:
     )
 
 
+def _prefixes(given: Mapping[str, Any]) -> int:
+    return 1 if given.get("given_omega") else len(given["omega"])
+
+
 def _by_some(given: Mapping[str, Any], delta: Fraction) -> Guarantee:
     """The guarantee for one record if a sample of the seeds is scored."""
     event = tested_candidates(
@@ -187,7 +199,7 @@ def _by_some(given: Mapping[str, Any], delta: Fraction) -> Guarantee:
         eps0=given["eps0"],
         public_rows=given["public_rows"],
         drop_probability=given["drop_probability"],
-        prefixes=len(given["omega"]),
+        prefixes=_prefixes(given),
         max_plausible=given.get("max_plausible"),
         max_check_plausible=given["max_check_plausible"],
     )

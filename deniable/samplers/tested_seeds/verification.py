@@ -35,7 +35,7 @@ def planned_candidates(spec: Document, _: Domain, __: StepCost, ___: Delta) -> P
         eps0=Fraction(asked["eps0"]),
         public_rows=asked["public_rows"],
         drop_probability=Fraction(asked["drop_probability"]),
-        prefixes=len(asked["omega"]),
+        prefixes=1 if asked.get("given_omega") else len(asked["omega"]),
         # Absent from records of releases that score and count all seeds.
         max_plausible=asked.get("max_plausible"),
         max_check_plausible=asked.get("max_check_plausible"),

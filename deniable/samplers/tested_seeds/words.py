@@ -21,6 +21,7 @@ PASSES = "exp(-eps0 j) / (1 + exp(-eps0))"
 """Probability that a candidate with k - j plausible seeds passes privacy test 2, j at least 1."""
 
 _NOISY = 2
+_OPTIONAL = ("given_omega", "max_plausible", "max_check_plausible")
 # The shortfalls j below k for which the probability is stated.
 _MISSING = (1, 5, 10)
 _PASSED = "At least one candidate passed the privacy test; else it would have stopped. {covered}"
@@ -33,12 +34,12 @@ def stated(synthesis: Mapping[str, Any], costs: Figures) -> dict[str, Any]:
     asked = {
         "privacy_test": synthesis["test"],
         "k": synthesis["k"],
-        "gamma": _float(synthesis["gamma"]),
+        "gamma": _gamma(synthesis),
         "eps0": _float(synthesis["eps0"]) if record else None,
         "resampled_attributes": synthesis["omega"],
         "drop_probability": _float(synthesis["drop_probability"]),
         "public_lower_bound_on_seeds": synthesis["public_rows"],
-        **{name: synthesis[name] for name in ("max_plausible", "max_check_plausible") if name in synthesis},
+        **{name: synthesis[name] for name in _OPTIONAL if name in synthesis},
         **({"fewer_than_k": seeds_below_k(synthesis)} if record else {}),
     }
     return {
@@ -94,7 +95,12 @@ def box(synthesis: Mapping[str, Any]) -> Box | None:
 def plausible_seeds(synthesis: Mapping[str, Any]) -> tuple[str, str] | None:
     """The number of plausible seeds that the test requires."""
     noisy = ", by a noisy test" if synthesis["test"] == 2 else ""
-    return f"k = {synthesis['k']}", f"asked of each record{noisy}, alike within a factor {_float(synthesis['gamma']):g}"
+    return f"k = {synthesis['k']}", f"asked of each record{noisy}, alike within a factor {_gamma(synthesis):g}"
+
+
+def _gamma(synthesis: Mapping[str, Any]) -> float:
+    """The largest ratio between the probabilities of two plausible seeds, as the spec has it, or 1 given omega."""
+    return 1.0 if synthesis.get("given_omega") else _float(synthesis["gamma"])
 
 
 def _float(exact: str) -> float:
