@@ -11,6 +11,7 @@ import pytest
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
+from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import KNOWN_FORMATS, FileSource, ReleaseSpec, load_spec
 from tests import small_release
 from tests.mechanisms.table import LEARNERS
@@ -491,3 +492,14 @@ def test_a_ledger_adds_guarantees_of_one_kind(tmp_path: Path, privacy: str, data
         written(dataset)
     )
     load_spec(written({"pdp": "people-replaced", "pure": "people"}[privacy]))
+
+
+def test_given_omega_lowers_the_cost_of_candidates_and_is_left_out_by_default(tmp_path: Path) -> None:
+    every = load_spec(write_small_release(tmp_path / "every"))
+    given = load_spec(write_small_release(tmp_path / "given", synthesis__given_omega=True))
+    assert "given_omega" not in every.model_dump(mode="json")["synthesis"]
+    assert given.model_dump(mode="json")["synthesis"]["given_omega"] is True
+    costs = [accounts_of(spec).candidates for spec in (every, given)]
+    assert costs[0] is not None
+    assert costs[1] is not None
+    assert costs[1].epsilon < costs[0].epsilon / 1.5

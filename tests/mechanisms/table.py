@@ -287,7 +287,13 @@ CERTIFIED: dict[str, dict[str, Any]] = {
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "tested_seeds on some of the records": {
-        "synthesis": {**SPEC["synthesis"], "k": 15, "max_plausible": 40, "max_check_plausible": 300},
+        "synthesis": {
+            **SPEC["synthesis"],
+            "k": 15,
+            "given_omega": True,
+            "max_plausible": 40,
+            "max_check_plausible": 300,
+        },
     },
     "per_draw from seeds of a public file": {
         "learner": {
