@@ -19,7 +19,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
+.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference bench-buckets audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -129,6 +129,9 @@ bench-peers: $(DEV) ## compare our learners with other programs by one protocol,
 
 bench-inference: $(DEV) ## count how often intervals of releases of known populations cover; ARGS="--data example --releases 20" runs a part
 	@$(BIN)/python -m benchmarks.inference $(ARGS)
+
+bench-buckets: $(DEV) ## count how often intervals cover where noisy counts choose the buckets: wide nominal attributes, heavy tails; ARGS="--data purchases --releases 20" runs a part
+	@$(BIN)/python -m benchmarks.chosen_buckets $(ARGS)
 
 audit-epsilon: $(DEV) ## show how much of the epsilon that each mechanism claims is really spent, with broken twins; ARGS="--mechanisms mst aim --runs 2000" audits a part
 	@$(BIN)/python -m benchmarks.audit_epsilon $(ARGS)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import audit_epsilon, evaluation, goals, growth, inference, mechanisms, peers
+from benchmarks import audit_epsilon, chosen_buckets, evaluation, goals, growth, inference, mechanisms, peers
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-WRITERS = [mechanisms, peers, inference, goals, growth, evaluation, audit_epsilon]
+WRITERS = [mechanisms, peers, inference, chosen_buckets, goals, growth, evaluation, audit_epsilon]
 MARKED = re.compile(r"<!-- figures: begin;[^>]*-->\n\n(.*?)\n\n<!-- figures: end -->", re.DOTALL)
 
 
