@@ -327,7 +327,8 @@ class MeasuredSystem:
             # Its sums over the buckets that it chose are biased; the sum of all its counts is not.
             total = np.asarray(table.values.sum())
             yield _Source(Observation((), total, table.variance * table.values.size), table)
-            yield self._source(table, table.attributes)
+            if all(self._inner[i].shape[1] for i in table.attributes):
+                yield self._source(table, table.attributes)
             return
         divided = [i for i in table.attributes if i in table.by_values and self._inner[i].shape[1]]
         if len(divided) > _MOST_DIVIDED:

@@ -8,6 +8,7 @@ import pytest
 from frictionless import validate
 
 from deniable.foundation.errors import Refused
+from deniable.mechanisms import GRAPH
 from reports.pages.public_page import PUBLIC_PAGE, PublicContent, public_content, render_public_page
 from schemas.provenance import RECORD, Provenance
 from schemas.spec.flow_steps import flow_steps
@@ -78,6 +79,13 @@ def test_a_page_is_never_made_of_the_internal_record(content: PublicContent) -> 
         render_public_page(replace(content, record=internal))
 
 
+def strengths(drawn: Drawn) -> set[str]:
+    """What the page shows of the public graph, which may be like an internal figure by chance."""
+    place = drawn.workspace.release_folder / GRAPH.file
+    numbers = re.findall(r"\d\.\d+", place.read_text(encoding="utf-8")) if place.is_file() else []
+    return {f"{float(number):.3f}" for number in numbers}
+
+
 def test_no_internal_figure_is_in_the_page(drawn: Drawn, page: Page) -> None:
     """Numbers of rows, and all that was measured on real records, as any page would write them."""
     steps = noted_steps(drawn.workspace, tuple(flow_steps(drawn.workspace.spec)))
@@ -96,7 +104,7 @@ def test_no_internal_figure_is_in_the_page(drawn: Drawn, page: Page) -> None:
     assert len(written) > 60
     shown = set(re.findall(r"(?<![\w.])[\d,.]*\d%?(?!\w)", page.words))
     # How many records were released is public, and candidates that passed may be as many.
-    both = (written & shown) - {"400"}
+    both = (written & shown) - {"400"} - strengths(drawn)
     assert not both, {name: value for name, value in measured.items() if {f"{value:.4f}", f"{value:.3f}"} & both}
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from deniable.foundation.domain import Domain
+from deniable.inference import system
 from deniable.inference.answers import Answer
 from deniable.inference.comparisons import compare
 from deniable.inference.estimation import Inference
@@ -101,6 +102,12 @@ def test_a_question_about_one_such_attribute_is_answered_by_its_values_and_the_n
         assert listed.noise_deviation == pytest.approx(answer.noise_deviation)
     shares = [answer.raw_estimate for answer in table(inference, ["job"], "share").answers]
     assert sum(shares) == pytest.approx(1)
+
+
+def test_an_attribute_of_very_many_values_has_no_contrasts_within_its_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = Inference(one().measured).count("job=j7")
+    monkeypatch.setattr(system, "_MOST_VALUES", JOBS - 1)
+    assert Inference(one().measured).count("job=j7").raw_estimate == pytest.approx(usual.raw_estimate, abs=1)
 
 
 def test_a_question_about_several_attributes_uses_no_sum_of_the_counts_that_chose() -> None:
