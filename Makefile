@@ -133,8 +133,8 @@ bench-inference: $(DEV) ## count how often intervals of releases of known popula
 bench-buckets: $(DEV) ## count how often intervals cover where noisy counts choose the buckets: wide nominal attributes, heavy tails; ARGS="--data purchases --releases 20" runs a part
 	@$(BIN)/python -m benchmarks.chosen_buckets $(ARGS)
 
-audit-epsilon: $(DEV) ## show how much of the epsilon that each mechanism claims is really spent, with broken twins; ARGS="--mechanisms mst aim --runs 2000" audits a part
-	@$(BIN)/python -m benchmarks.audit_epsilon $(ARGS)
+audit-epsilon: $(DEV) ## show how much of the epsilon that each mechanism claims is really spent, with broken twins; MECHANISM=mst audits a part
+	@$(BIN)/python -m benchmarks.audit_epsilon $(if $(MECHANISM),--mechanisms $(MECHANISM)) $(ARGS)
 
 attack-contract: $(DEV) ## put small faults into every mechanism; the audit of mechanisms must find each, and nothing else
 	@$(BIN)/python -m benchmarks.attack_contract

@@ -5,21 +5,23 @@ floating-point arithmetic and without the compiled code that drew them.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter as Counted
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from itertools import combinations, product
-from math import exp, inf, lgamma, log, log1p
+from itertools import combinations, combinations_with_replacement, product
+from math import exp, factorial, inf, lgamma, log, log1p, prod
 from typing import Any
 
 import numpy as np
 
-from benchmarks.audits.auditing import Case, Neighbours, Shift
+from benchmarks.audits.auditing import Case, Neighbours
+from benchmarks.audits.laws import Law, LawExperiment, Output, laplace
 from benchmarks.audits.learned import Rows
 from deniable.discovery.answering import answers
 from deniable.discovery.answers import RangeAnswer, ValuesAnswer
-from deniable.discovery.number_grid import BUCKETS, MOST_DECIMALS, place_of
+from deniable.discovery.number_grid import place_of
 from deniable.discovery.plan import DiscoveryPlan, asked
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
@@ -37,13 +39,12 @@ from deniable.plausible_deniability.poisson_attempts import release_from_seeds
 from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import Guarantee
-from deniable.privacy.poisson_pairs import poisson_curves
 from deniable.privacy.urn_costs import UNIT
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
 from deniable.samplers.registry import entry_of as sampler_entry
 from deniable.samplers.registry import sampler_of
 
-Law = Callable[[Codes, Codes], float]
+DrawnLaw = Callable[[Codes, Codes], float]
 """The log probability of released records, given a table."""
 
 
@@ -74,51 +75,44 @@ def opener(key: ReleaseKey, step: str) -> Callable[..., WordStream]:
 
 
 @dataclass(eq=False)
-class Experiment:
-    """The parts of an experiment that all mechanisms of this module have."""
-
-    def shifts(self, one: Any, other: Any, key: ReleaseKey) -> list[Shift] | None:  # noqa: ARG002 - of the protocol
-        """See `auditing.Experiment`: the outputs are not noisy integers alone."""
-        return None
-
-    def divergence(self, one: Any, other: Any, key: ReleaseKey) -> float | None:  # noqa: ARG002 - of the protocol
-        """See `auditing.Experiment`."""
-        return None
-
-
-@dataclass(eq=False)
-class UrnsExperiment(Experiment):
+class UrnsExperiment(LawExperiment):
     """Records drawn from exact counts, planned and drawn as in a release.
 
     Attributes:
         draws: the draws.
         document: the public description of the urns.
         records: number of records.
-        law: the law of the records.
-        outcomes: all that may be drawn, and the number of orders of each, if they are few; to compare tables by.
+        law: the log probability of records in their order.
+        outcomes: all that may be drawn, and the number of orders of each.
+        in_order: whether orders are outcomes of their own.
     """
 
     draws: ChargedDraws
     document: Mapping[str, Any]
     records: int
-    law: Law
-    outcomes: Sequence[tuple[Codes, float]] = ()
+    law: DrawnLaw
+    outcomes: Sequence[tuple[Codes, int]]
+    in_order: bool = True
 
-    def log_probabilities(self, run: Codes, tables: Sequence[Codes], key: ReleaseKey) -> list[float]:
-        """See `auditing.Experiment`."""
-        counts = self.draws.count(Rows(run), self.document)
+    def output(self, table: Codes, key: ReleaseKey) -> Output:
+        """See `LawExperiment`."""
+        counts = self.draws.count(Rows(table), self.document)
         drawn = self.draws.open(self.document, counts, opener(key, "draw_records"))(0, self.records)
-        return [self.law(table, drawn) for table in tables]
+        return {"records": self._named(drawn)}
 
-    def divergence(self, one: Any, other: Any, key: ReleaseKey) -> float | None:  # noqa: ARG002 - of the protocol
-        """See `auditing.Experiment`: the hockey-stick divergence at half of the epsilon that is charged."""
-        if not self.outcomes:
-            return None
-        half = exp(claim_of(self.draws).epsilon / 2)
-        return sum(
-            ways * max(exp(self.law(one, drawn)) - half * exp(self.law(other, drawn)), 0.0)
-            for drawn, ways in self.outcomes
-        )
+    def laws(self, table: Codes) -> Mapping[Hashable, Law]:
+        """See `LawExperiment`."""
+        return {"records": {self._named(drawn): self.law(table, drawn) + log(ways) for drawn, ways in self.outcomes}}
+
+    def _named(self, drawn: Codes) -> tuple[tuple[int, ...], ...]:
+        records = [tuple(record) for record in drawn.tolist()]
+        return tuple(records if self.in_order else sorted(records))
+
+
+def ordered(domain: Domain, records: int) -> list[tuple[Codes, int]]:
+    """Return all sequences of a number of records."""
+    kinds = list(product(*(range(size) for size in domain.cardinalities)))
+    return [(np.asarray(drawn, np.uint16), 1) for drawn in product(kinds, repeat=records)]
 
 
 def urns_of(kind: str, domain: Domain, records: int, **asked_for: Any) -> tuple[Any, ChargedDraws, Mapping[str, Any]]:
@@ -141,21 +135,24 @@ def claim_of(draws: ChargedDraws) -> Guarantee:
     return Guarantee(float(epsilon), float(delta), "basic")
 
 
-def cases_of_urns() -> Iterator[Case]:
-    """Yield the audits of learners whose records are drawn from exact counts, by learner."""
-    yield from _pegs()
-    yield from _imputed()
-    yield from _sets()
-    yield from _flows()
+def cases_of_urns(times: int = 1) -> Iterator[Case]:
+    """Yield the audits of learners whose records are drawn from exact counts, by learner.
+
+    Args:
+        times: draws are planned at so many times the epsilon that is claimed: 1, except for a twin.
+    """
+    yield from _pegs(times)
+    yield from _imputed(times)
+    yield from _sets(times)
+    yield from _flows(times)
 
 
-def _pegs() -> Iterator[Case]:
+def _pegs(times: int) -> Iterator[Case]:
     domain = plain_domain(2, 2)
-    rest = [(0, 1)] * 40 + [(1, 0)] * 40
     for block, most in ((1, 1), (3, 3)):
-        entry, draws, document = urns_of(
-            "pegs", domain, block, epsilon=Fraction(1), key_cells=4, block=block, draws_per_row=most
-        )
+        asked = {"epsilon": Fraction(1), "key_cells": 4, "block": block, "draws_per_row": most}
+        claim = claim_of(urns_of("pegs", domain, block, **asked)[1])
+        entry, draws, document = urns_of("pegs", domain, block, **{**asked, "epsilon": Fraction(times)})
         priors = [Fraction(each, UNIT) for each in draws.parameters["priors"]]  # type: ignore[union-attr]
 
         def law(table: Codes, drawn: Codes, *, priors: Any = priors, most: int = entry.draws_per_row) -> float:
@@ -170,15 +167,14 @@ def _pegs() -> Iterator[Case]:
 
         yield Case(
             name=f"pegs: a block of {block} record{'s' if block > 1 else ''}",
-            claim=claim_of(draws),
-            experiment=UrnsExperiment(draws, document, block, law),
-            series=(
+            claim=claim,
+            experiment=UrnsExperiment(draws, document, block, law, ordered(domain, block)),
+            series=tuple(
                 Neighbours(
-                    "80 other records that differ from it in one attribute, with and without the record",
-                    partial(copies, rest, (0, 0)),
-                    0,
-                    60,
-                ),
+                    f"{2 * each} other records that differ from it in one attribute, with and without the record",
+                    partial(copies, [(0, 1)] * each + [(1, 0)] * each, (0, 0)),
+                )
+                for each in (0, 1, 3, 40, 400)
             ),
             kind="pegs",
         )
@@ -202,9 +198,10 @@ def _block(counts: Any, priors: Sequence[float], seed: Sequence[int], block: Seq
     return found
 
 
-def _imputed() -> Iterator[Case]:
+def _imputed(times: int) -> Iterator[Case]:
     domain = plain_domain(2, 2)
-    _, draws, document = urns_of("imputed", domain, 1, epsilon=Fraction(2), fit_rows=600)
+    claim = claim_of(urns_of("imputed", domain, 1, epsilon=Fraction(2), fit_rows=600)[1])
+    _, draws, document = urns_of("imputed", domain, 1, epsilon=Fraction(2 * times), fit_rows=600)
     one = 1 << 32
     weights = [int(prior) * (one // UNIT) for prior in draws.parameters["priors"]]  # type: ignore[union-attr]
 
@@ -228,18 +225,22 @@ def _imputed() -> Iterator[Case]:
 
     yield Case(
         name="imputed: a record",
-        claim=claim_of(draws),
-        experiment=UrnsExperiment(draws, document, 1, law),
-        series=(Neighbours("no other records, with and without the record", partial(copies, [], (0, 0)), 0, 20),),
+        claim=claim,
+        experiment=UrnsExperiment(draws, document, 1, law, ordered(domain, 1)),
+        series=tuple(
+            Neighbours(f"{each} records equal to it, with and without the record", partial(copies, [], (0, 0)), each)
+            for each in (0, 1, 4, 20)
+        ),
         kind="imputed",
-        most_runs=400,
     )
 
 
-def _sets() -> Iterator[Case]:
+def _sets(times: int) -> Iterator[Case]:
     domain = plain_domain(2, 2)
     for shared in (False, True):
-        _, draws, document = urns_of("multinomial_sets", domain, 4, epsilon=Fraction(2), sets=2, shared=shared)
+        asked = {"epsilon": Fraction(2), "sets": 2, "shared": shared}
+        claim = claim_of(urns_of("multinomial_sets", domain, 4, **asked)[1])
+        _, draws, document = urns_of("multinomial_sets", domain, 4, **{**asked, "epsilon": Fraction(2 * times)})
         prior, urns = int(draws.parameters["prior"]), 1 if shared else 2  # type: ignore[call-overload]
 
         def law(table: Codes, drawn: Codes, *, prior: int = prior, urns: int = urns) -> float:
@@ -249,14 +250,12 @@ def _sets() -> Iterator[Case]:
 
         yield Case(
             name=f"multinomial_sets: 2 sets of 2 records{', one urn' if shared else ''}",
-            claim=claim_of(draws),
-            experiment=UrnsExperiment(draws, document, 4, law),
+            claim=claim,
+            experiment=UrnsExperiment(draws, document, 4, law, ordered(domain, 4)),
             series=(
                 Neighbours(
                     "200 equal records that differ from it, with and without the record",
                     partial(copies, [(1, 1)] * 200, (0, 0)),
-                    0,
-                    2000,
                 ),
             ),
             kind="multinomial_sets",
@@ -275,7 +274,7 @@ def log_polya(counts: Any, prior: int, drawn: Any) -> float:
 _PEOPLE, _ORIGINS = 6, 4
 
 
-def _flows() -> Iterator[Case]:
+def _flows(times: int) -> Iterator[Case]:
     domain = plain_domain(1, _ORIGINS, names=("work", "home"))
     plain = {"destination": "work", "origin": "home", "totals": {"v0": _PEOPLE}, "coarsen": False}
     pdp = {**plain, "privacy": "pdp", "delta": Fraction(1, 100), "epsilon": Fraction(2)}
@@ -287,7 +286,9 @@ def _flows() -> Iterator[Case]:
         "pdp with accept and reject": {**pdp, "accept_reject": True, "delta": Fraction(1, 20)},
     }
     for name, variant in variants.items():
-        entry, draws, document = urns_of("origin_destination", domain, _PEOPLE, **variant)
+        claim = claim_of(urns_of("origin_destination", domain, _PEOPLE, **variant)[1])
+        asked = {**variant, "epsilon": times * variant["epsilon"]}
+        entry, draws, document = urns_of("origin_destination", domain, _PEOPLE, **asked)
         plan = plan_of(dict(entry), domain, Fraction(1))
 
         def law(table: Codes, drawn: Codes, *, plan: Any = plan) -> float:
@@ -305,8 +306,6 @@ def _flows() -> Iterator[Case]:
                 Neighbours(
                     "200 workers from another origin, with and without the worker",
                     partial(copies, [(0, 1)] * 200, (0, 0)),
-                    0,
-                    2000,
                 )
             ]
         else:
@@ -315,26 +314,25 @@ def _flows() -> Iterator[Case]:
                     f"{_PEOPLE} workers, of whom {centre} or {centre + 1} have one origin, and the others another",
                     partial(_moved, _PEOPLE),
                     centre,
-                    _PEOPLE,
                 )
                 for centre in range(_PEOPLE)
             ]
         yield Case(
             name=f"origin_destination: {name}",
-            claim=claim_of(draws),
-            experiment=UrnsExperiment(draws, document, _PEOPLE, law, _flows_of() if len(series) > 1 else ()),
+            claim=claim,
+            experiment=UrnsExperiment(draws, document, _PEOPLE, law, _flows_of(), in_order=False),
             series=tuple(series),
             kind="origin_destination",
         )
 
 
 @lru_cache(1)
-def _flows_of() -> Sequence[tuple[Codes, float]]:
+def _flows_of() -> Sequence[tuple[Codes, int]]:
     """All numbers of draws from each origin, and the number of orders of each."""
     found = []
     for drawn in product(range(_PEOPLE + 1), repeat=_ORIGINS):
         if sum(drawn) == _PEOPLE:
-            ways = exp(lgamma(_PEOPLE + 1) - sum(lgamma(each + 1) for each in drawn))
+            ways = factorial(_PEOPLE) // prod(factorial(each) for each in drawn)
             homes = np.repeat(np.arange(_ORIGINS), drawn)
             found.append((np.stack([np.zeros(_PEOPLE, np.int64), homes], axis=1).astype(np.uint16), ways))
     return found
@@ -365,7 +363,7 @@ def _log_accepted(counts: tuple[int, ...], prior: int, drawn: tuple[int, ...], g
     found = never * exp(log_polya(np.zeros(_ORIGINS), prior, drawn))
     if _is_good(counts, prior, drawn, growth):
         found += exp(log_polya(counts, prior, drawn)) * (1 - never) / _chance_of_good(counts, prior, growth)
-    return log(found)
+    return log(found) if found else -inf
 
 
 def _is_good(counts: tuple[int, ...], prior: int, drawn: tuple[int, ...], growth: Fraction) -> bool:
@@ -384,7 +382,7 @@ def _chance_of_good(counts: tuple[int, ...], prior: int, growth: Fraction) -> fl
 
 
 @dataclass(eq=False)
-class SeedsExperiment(Experiment):
+class SeedsExperiment(LawExperiment):
     """Candidates that start from seeds and are tested, planned and drawn as in a release.
 
     Attributes:
@@ -409,27 +407,26 @@ class SeedsExperiment(Experiment):
         """The sampler, as planned."""
         return sampler_of(self.entry, self.domain, lambda delta: delta)
 
-    def log_probabilities(self, run: Codes, tables: Sequence[Codes], key: ReleaseKey) -> list[float]:
-        """See `auditing.Experiment`; the positions of candidates that are not released are not an output."""
+    def output(self, table: Codes, key: ReleaseKey) -> Output:
+        """See `LawExperiment`; the positions of candidates that are not released are not an output."""
         prepare, net = self.sampler.prepare, model_from_document(self.domain, self.model)
-        index = prepare.run(Rows(run), {"model": self.model}, opener(key, prepare.name)).products["seed_index"]
+        index = prepare.run(Rows(table), {"model": self.model}, opener(key, prepare.name)).products["seed_index"]
         released = self.sampler.open(net, index, opener(key, "synthesize"))(0, self.entry.candidates)
-        found = []
-        for table in tables:
-            chances = self.chances(table.tobytes())
-            failed = self.entry.candidates - len(released)
-            total = failed * log(1 - sum(chances.values()))
-            found.append(total + sum(log(chances[tuple(record)]) for record in released.tolist()))
-        return found
+        return {"records": tuple(sorted(tuple(record) for record in released.tolist()))}
 
-    def divergence(self, one: Codes, other: Codes, key: ReleaseKey) -> float:  # noqa: ARG002 - of the protocol
-        """See `auditing.Experiment`: the hockey-stick divergence of one candidate, near its share of epsilon."""
-        laws = []
-        for table in (one, other):
-            released = np.array(list(self.chances(table.tobytes()).values()))
-            laws.append(np.append(released, 1 - released.sum()))
-        share = exp(0.4 * self.sampler.prepare.guarantee.epsilon / self.entry.candidates)
-        return float(np.maximum(laws[0] - share * laws[1], 0).sum())
+    def laws(self, table: Codes) -> Mapping[Hashable, Law]:
+        """See `LawExperiment`: the records that are released, in any order."""
+        chances = self.chances(np.ascontiguousarray(table).tobytes())
+        failed = log(1 - sum(chances.values()))
+        logs = {record: log(chance) if chance else -inf for record, chance in chances.items()}
+        candidates = self.entry.candidates
+        found = {}
+        for number in range(candidates + 1):
+            for released in combinations_with_replacement(sorted(logs), number):
+                numbers = [*Counted(released).values(), candidates - number]
+                ways = factorial(candidates) // prod(factorial(each) for each in numbers)
+                found[released] = log(ways) + sum(logs[record] for record in released) + (candidates - number) * failed
+        return {"records": found}
 
     @lru_cache(256)  # noqa: B019 - a few experiments in all
     def chances(self, table: bytes) -> dict[tuple[int, ...], float]:
@@ -475,12 +472,8 @@ def cases_of_seeds() -> Iterator[Case]:
     yield from _histograms()
 
 
-_BELOW_EPSILON = 0.7
-"""Where the curves of attempts are compared, whose claim is an epsilon of 1."""
-
-
 @dataclass(eq=False)
-class AttemptsExperiment(Experiment):
+class AttemptsExperiment(LawExperiment):
     """All attempts of seeds, each row making a Poisson number; what is filled up afterwards reads no row.
 
     Attributes:
@@ -498,31 +491,39 @@ class AttemptsExperiment(Experiment):
         """The uniform model."""
         return model_from_document(self.domain, SeedsExperiment(None, self.domain).model)
 
-    def log_probabilities(self, run: Codes, tables: Sequence[Codes], key: ReleaseKey) -> list[float]:
-        """See `auditing.Experiment`: numbers of records that begin with each value, Poisson by Theorem P."""
-        index = SeedIndex.build(self.net.in_order(run), {1: 1})
+    def output(self, table: Codes, key: ReleaseKey) -> Output:
+        """See `LawExperiment`: numbers of records that begin with each value."""
+        index = SeedIndex.build(self.net.in_order(table), {1: 1})
         stream = opener(key, "attempt_seeds")(mechanism="poisson_attempts", parameters={})
         released = release_from_seeds(self.net, index, self.law, self.attempts_per_row, stream)
-        first = int(self.net.order[0])
-        numbers = np.bincount(released[:, first], minlength=2)
-        found = []
-        for table in tables:
-            counts = np.bincount(table[:, first], minlength=2)
-            means = float(self.attempts_per_row) * counts * self.law.probability(counts)
-            found.append(
-                sum(
-                    (number * log(mean) if number else 0.0) - mean if mean > 0 else (0.0 if number == 0 else -inf)
-                    for number, mean in zip(numbers.tolist(), means.tolist(), strict=True)
-                )
-            )
-        return found
+        return dict(enumerate(np.bincount(released[:, self.first], minlength=2).tolist()))
 
-    def divergence(self, one: Codes, other: Codes, key: ReleaseKey) -> float:  # noqa: ARG002 - of the protocol
-        """See `auditing.Experiment`: the exact divergence of the differing value's number, below epsilon."""
-        first = int(self.net.order[0])
-        counts = np.sort([(table[:, first] == 0).sum() for table in (one, other)])
-        rates = float(self.attempts_per_row) * counts * self.law.probability(counts)
-        return max(float(side[0]) for side in poisson_curves(*rates.tolist(), np.array([_BELOW_EPSILON])))
+    def laws(self, table: Codes) -> Mapping[Hashable, Law]:
+        """See `LawExperiment`: independent Poisson numbers by Theorem P."""
+        counts = np.bincount(table[:, self.first], minlength=2)
+        means = float(self.attempts_per_row) * counts * self.law.probability(counts)
+        return {value: poisson(mean) for value, mean in enumerate(means.tolist())}
+
+    @property
+    def first(self) -> int:
+        """The attribute that is kept."""
+        return int(self.net.order[0])
+
+
+def poisson(mean: float) -> dict[Any, float]:
+    """Return a Poisson law."""
+    if mean == 0:
+        return {0: 0.0}
+    most = int(mean + 12 * mean**0.5 + 40)
+    return {number: number * log(mean) - mean - lgamma(number + 1) for number in range(most + 1)}
+
+
+@lru_cache
+def _law_of_passing(attempts_per_row: Fraction) -> PassLaw:
+    law = law_within(attempts_per_row, plausible=4, epsilon=1.0, delta=1e-5)
+    if law is None:
+        raise ValueError("no law of passing is within the budget")
+    return law
 
 
 def attempts_experiment(attempts_per_row: Fraction, *, made: Fraction | None = None) -> tuple[AttemptsExperiment, Any]:
@@ -532,9 +533,7 @@ def attempts_experiment(attempts_per_row: Fraction, *, made: Fraction | None = N
         attempts_per_row: mean number of attempts of a row that are planned and claimed.
         made: mean number that are made, if another, as a twin does.
     """
-    law = law_within(attempts_per_row, plausible=4, epsilon=1.0, delta=1e-5)
-    if law is None:
-        raise ValueError("no law of passing is within the budget")
+    law = _law_of_passing(attempts_per_row)
     claim = best((law.event(attempts_per_row, "seeds"),), 1e-5)
     return AttemptsExperiment(law, made or attempts_per_row, plain_domain(2, 2)), claim
 
@@ -546,7 +545,6 @@ def series_of_attempts(law: PassLaw) -> tuple[Neighbours, ...]:
             f"{centre} rows that share its prefix and 20 that do not, with and without the row",
             partial(copies, [(1, 1)] * 20, (0, 0)),
             centre,
-            4 * law.full,
         )
         for centre in sorted({law.plausible, law.half, law.half + 1, law.full - 1, law.full})
     )
@@ -565,7 +563,7 @@ def _attempts() -> Iterator[Case]:
 
 
 @dataclass(eq=False)
-class PrefixExperiment(Experiment):
+class PrefixExperiment(LawExperiment):
     """A noisy histogram of prefixes.
 
     Attributes:
@@ -576,22 +574,21 @@ class PrefixExperiment(Experiment):
     mechanism: Any
     domain: Domain
 
-    def log_probabilities(self, run: Codes, tables: Sequence[Codes], key: ReleaseKey) -> list[float]:
-        """See `auditing.Experiment`."""
-        released = self.mechanism.run(self.counted(run), opener(key, "noise_seeds"))
-        shown = {
-            tuple(cell): int(count)
-            for cell, count in zip(released.cells.tolist(), released.counts.tolist(), strict=True)
+    def output(self, table: Codes, key: ReleaseKey) -> Output:
+        """See `LawExperiment`."""
+        released = self.mechanism.run(self.counted(table), opener(key, "noise_seeds"))
+        shown = zip(map(tuple, released.cells.tolist()), released.counts.tolist(), strict=True)
+        return {**dict(shown), **({} if released.rows is None else {"rows": released.rows})}
+
+    def laws(self, table: Codes) -> Mapping[Hashable, Law]:
+        """See `LawExperiment`."""
+        counts, recipe = self.counted(table), self.mechanism.recipe
+        found = {
+            tuple(cell): kept(int(count), float(recipe.epsilon_cells), self.mechanism.threshold)
+            for cell, count in zip(counts.cells.tolist(), counts.counts.tolist(), strict=True)
         }
-        found = []
-        for table in tables:
-            counts = self.counted(table)
-            there = {tuple(c): int(n) for c, n in zip(counts.cells.tolist(), counts.counts.tolist(), strict=True)}
-            total = log_kept(there, shown, float(self.mechanism.recipe.epsilon_cells), self.mechanism.threshold)
-            if released.rows is not None:
-                total -= abs(released.rows - len(table)) * float(self.mechanism.recipe.epsilon_rows)
-            found.append(total)
-        return found
+        rows = {"rows": laplace(len(table), float(recipe.epsilon_rows))} if recipe.epsilon_rows else {}
+        return {**found, **rows}
 
     def counted(self, table: Codes) -> PrefixCounts:
         """Return the counts of the prefixes of a table."""
@@ -599,45 +596,36 @@ class PrefixExperiment(Experiment):
         return Rows(table).count(partial(PrefixCounts, self.domain, order, 1), "prefixes")
 
 
-def log_kept(counts: Mapping[Any, int], shown: Mapping[Any, int], epsilon: float, threshold: int) -> float:
-    """Return the log probability of a noisy histogram of what occurs, without counts below a threshold."""
-    if not set(shown) <= {cell for cell, count in counts.items() if count}:
-        return -inf
-    a, total = exp(-epsilon), 0.0
-    for cell, count in counts.items():
-        if cell in shown:
-            total += log((1 - a) / (1 + a)) - epsilon * abs(shown[cell] - count)
-        elif count:
-            needed = threshold - count
-            total += log1p(-(a**needed) / (1 + a)) if needed > 0 else (1 - needed) * -epsilon - log(1 + a)
-    return total
+def kept(count: int, epsilon: float, threshold: int) -> dict[Any, float]:
+    """Return the law of a noisy count of what occurs, which is left out below a threshold."""
+    noisy, a, needed = laplace(count, epsilon), exp(-epsilon), threshold - count
+    below = log1p(-(a**needed) / (1 + a)) if needed > 0 else (1 - needed) * -epsilon - log(1 + a)
+    return {None: below, **{number: chance for number, chance in noisy.items() if number >= threshold}}
 
 
 def _histograms() -> Iterator[Case]:
     domain = plain_domain(3, 2)
-    rest = [(1, 0)] * 40
     for rows in (None, Fraction(1, 4)):
         recipe = HistogramRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**6), epsilon_rows=rows)
         mechanism = recipe.calibrate()
-        for centre, words in ((40, "40 others with its prefix"), (0, "nobody else with its prefix")):
-            yield Case(
-                name=f"histogram_seeds{', with the number of records' if rows else ''}: {words}",
-                claim=mechanism.guarantee,
-                experiment=PrefixExperiment(mechanism, domain),
-                series=(
-                    Neighbours(
-                        f"40 records with another prefix and {words}, with and without the record",
-                        partial(copies, rest, (0, 0)),
-                        centre,
-                        centre + 20,
-                    ),
-                ),
-                kind="histogram_seeds",
-            )
+        yield Case(
+            name=f"histogram_seeds{', with the number of records' if rows else ''}",
+            claim=mechanism.guarantee,
+            experiment=PrefixExperiment(mechanism, domain),
+            series=tuple(
+                Neighbours(
+                    f"40 records with another prefix and {words} with its prefix, with and without the record",
+                    partial(copies, [(1, 0)] * 40, (0, 0)),
+                    centre,
+                )
+                for centre, words in ((40, "40 others"), (0, "nobody else"), (12, "12 others"))
+            ),
+            kind="histogram_seeds",
+        )
 
 
 @dataclass(eq=False)
-class DiscoveryExperiment(Experiment):
+class DiscoveryExperiment(LawExperiment):
     """A discovery; a table is a list of texts by column.
 
     Attributes:
@@ -646,29 +634,39 @@ class DiscoveryExperiment(Experiment):
 
     plan: DiscoveryPlan
 
-    def log_probabilities(
-        self, run: Mapping[str, Sequence[str]], tables: Sequence[Mapping[str, Sequence[str]]], key: ReleaseKey
-    ) -> list[float]:
-        """See `auditing.Experiment`."""
-        made = answers(self.plan, {column: _numbers(texts) for column, texts in run.items()}, opener(key, "discover"))
-        return [sum(self._log(answer, table) for answer in made.answers) for table in tables]
+    def output(self, table: Mapping[str, Sequence[str]], key: ReleaseKey) -> Output:
+        """See `LawExperiment`: values and, of ranges, counts of all buckets and numbers of decimals of the table."""
+        made = answers(self.plan, {column: _numbers(texts) for column, texts in table.items()}, opener(key, "discover"))
+        found = dict[Hashable, Any]()
+        for answer in made.answers:
+            if isinstance(answer, ValuesAnswer):
+                found |= {(answer.column, text): count for text, count in answer.values}
+            elif isinstance(answer, RangeAnswer):
+                for bucket, decimals in self._places(table[answer.column]):
+                    found[answer.column, "bucket", bucket] = int(answer.counts[bucket])
+                    found[answer.column, "decimals", decimals] = int(answer.decimals[decimals])
+        return found
 
-    def _log(self, answer: Any, table: Mapping[str, Sequence[str]]) -> float:
-        texts, epsilon = table[answer.column], float(self.plan.epsilon) / len(self.plan.questions)
-        if isinstance(answer, ValuesAnswer):
-            return log_kept(_numbers(texts), dict(answer.values), epsilon, self.plan.threshold)
-        if not isinstance(answer, RangeAnswer):
-            raise TypeError("an answer to a question of another kind")
-        buckets, decimals = np.zeros(BUCKETS, np.int64), np.zeros(MOST_DECIMALS + 1, np.int64)
-        for text in texts:
-            if (place := place_of(text)) is not None:
-                buckets[place[0]] += 1
-                decimals[place[1]] += 1
-        away = [
-            np.abs(np.asarray(own) - exact).sum()
-            for own, exact in ((answer.counts, buckets), (answer.decimals, decimals))
-        ]
-        return float(-away[0] * epsilon * 0.75 - away[1] * epsilon * 0.25)
+    def laws(self, table: Mapping[str, Sequence[str]]) -> Mapping[Hashable, Law]:
+        """See `LawExperiment`."""
+        epsilon, found = float(self.plan.epsilon) / len(self.plan.questions), dict[Hashable, Law]()
+        ranges = {question.column for question in self.plan.questions if question.kind == "range"}
+        for column, texts in table.items():
+            if column not in ranges:
+                for text, count in _numbers(texts).items():
+                    found[column, text] = kept(count, epsilon, self.plan.threshold)
+                continue
+            places = [self._places([text])[0] for text in texts]
+            for name, share, own in (
+                ("bucket", 0.75, [bucket for bucket, _ in places]),
+                ("decimals", 0.25, [decimals for _, decimals in places]),
+            ):
+                found |= {(column, name, place): laplace(own.count(place), share * epsilon) for place in set(own)}
+        return found
+
+    @staticmethod
+    def _places(texts: Sequence[str]) -> list[tuple[int, int]]:
+        return [place for text in dict.fromkeys(texts) if (place := place_of(text)) is not None]
 
 
 def _numbers(texts: Sequence[str]) -> dict[str, int]:
@@ -692,7 +690,6 @@ def cases_of_discovery() -> Iterator[Case]:
                     "40 others with its values, with and without the record",
                     partial(_found, [*values, *ranges]),
                     40,
-                    120,
                 ),
             ),
             kind="discovery",
@@ -704,7 +701,7 @@ def _found(columns: Sequence[str], number: int) -> dict[str, list[str]]:
 
 
 @dataclass(eq=False)
-class SurveyExperiment(Experiment):
+class SurveyExperiment(LawExperiment):
     """A respondent of a survey; a table is the answers to all questions.
 
     Attributes:
@@ -713,38 +710,36 @@ class SurveyExperiment(Experiment):
 
     survey: Survey
 
-    def log_probabilities(
-        self, run: Mapping[str, str], tables: Sequence[Mapping[str, str]], key: ReleaseKey
-    ) -> list[float]:
-        """See `auditing.Experiment`."""
-        given = respond(self.survey, run, key)
-        return [
-            sum(self._log(question, given[question.name], table[question.name]) for question in self.survey.questions)
-            for table in tables
-        ]
+    def output(self, table: Mapping[str, str], key: ReleaseKey) -> Output:
+        """See `LawExperiment`."""
+        return dict(respond(self.survey, table, key))
 
-    def outcome(self, run: Mapping[str, str], key: ReleaseKey) -> tuple[str, ...]:
-        """Return the responses, whose frequencies are compared without any law."""
-        return tuple(respond(self.survey, run, key).values())
+    def laws(self, table: Mapping[str, str]) -> Mapping[Hashable, Law]:
+        """See `LawExperiment`."""
+        return {question.name: self._law(question, table[question.name]) for question in self.survey.questions}
 
-    def _log(self, question: Any, response: str, answer: str) -> float:
+    @staticmethod
+    def _law(question: Any, answer: str) -> dict[Any, float]:
         ratio, values = float(question.design.ratio), question.values
         if question.design.kind == "oue":
-            bits = [int(each) for each in response]
             own = [0.5 if value == answer else 1 / (1 + ratio) for value in values]
-            return sum(log(p if bit else 1 - p) for p, bit in zip(own, bits, strict=True))
-        return log((ratio if response == answer else 1.0) / (ratio + len(values) - 1))
+            return {
+                "".join(map(str, bits)): sum(log(p if bit else 1 - p) for p, bit in zip(own, bits, strict=True))
+                for bits in product((0, 1), repeat=len(values))
+            }
+        whole = log(ratio + len(values) - 1)
+        return {value: (log(ratio) if value == answer else 0.0) - whole for value in values}
 
 
-def survey_of(*designs: tuple[str, int]) -> Survey:
-    """Return a survey with a question for each design and number of values, each at epsilon 1."""
+def survey_of(*designs: tuple[str, int], epsilon: int = 1) -> Survey:
+    """Return a survey with a question for each design and number of values, each at one epsilon."""
     questions = [
         {
             "name": f"q{i}",
             "text": "Which?",
             "values": [f"v{value}" for value in range(values)],
             "design": design,
-            "epsilon": "1",
+            "epsilon": str(epsilon),
         }
         for i, (design, values) in enumerate(designs)
     ]
@@ -764,8 +759,6 @@ def cases_of_surveys() -> Iterator[Case]:
                 Neighbours(
                     "a respondent with one answer or another to every question",
                     partial(_answers, len(own)),
-                    0,
-                    1,
                 ),
             ),
             kind="surveys",
@@ -803,7 +796,6 @@ def series_of_seeds() -> tuple[Neighbours, ...]:
             f"{centre} records that share its prefix and {others} that do not, with and without the record",
             partial(copies, [(1, 1)] * others, (0, 0)),
             centre,
-            90,
         )
         for centre in (1, 6, 12, 15, 17, 18, 19, 20, 22)
         for others in (1, 20, 38)

@@ -1,5 +1,6 @@
 """All audits, by name, and the mechanisms that are not audited, with the reason."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
@@ -7,7 +8,8 @@ from typing import Final
 from benchmarks.audits.auditing import Case
 from benchmarks.audits.drawn import cases_of_discovery, cases_of_seeds, cases_of_surveys, cases_of_urns
 from benchmarks.audits.releases import cases_of_certificates, cases_of_learners, cases_of_persons
-from deniable.learners.registry import LEARNERS, entry_of
+from benchmarks.audits.twins import twins
+from deniable.learners.registry import LEARNERS
 from deniable.samplers.registry import SAMPLERS
 
 NOT_AUDITED: Final[Mapping[str, str]] = {
@@ -47,6 +49,18 @@ def without_an_audit() -> set[str]:
     A learner that reads rows, and whose records are not drawn from exact counts, is audited by what it
     releases. Nothing is written for it.
     """
-    released = {kind for kind in LEARNERS if entry_of(kind).parts and not entry_of(kind).is_drawn_from_counts}
-    by_law = {case.kind for case in (*cases_of_urns(), *cases_of_seeds())}
-    return {*LEARNERS, *SAMPLERS} - released - by_law - set(NOT_AUDITED)
+    return {*LEARNERS, *SAMPLERS} - {mechanism_of(name) for name in case_of()} - set(NOT_AUDITED)
+
+
+def without_a_twin() -> set[str]:
+    """Return the mechanisms that are audited, of which there is no broken twin."""
+    return {mechanism_of(name) for name in case_of()} - {mechanism_of(twin.name) for twin in twins()}
+
+
+def mechanism_of(name: str) -> str:
+    """Return the mechanism that an audit is of."""
+    if " records of each person" in name:
+        return "persons"
+    if "certificate" in name:
+        return "certificate"
+    return re.split(r"[ ,:]", name)[0]

@@ -2,7 +2,9 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,13 @@ from benchmarks.audits.auditing import Case, Neighbours, key_of
 from benchmarks.audits.drawn import plain_domain
 from benchmarks.audits.learned import StepExperiment, made_up, series_of, series_of_many
 from benchmarks.audits.tracing import Answer
-from deniable.foundation.domain import Codes
+from deniable.foundation.domain import Codes, Domain
 from deniable.learners.registry import LEARNERS as REGISTERED
 from deniable.learners.registry import entry_of, steps_of
 from deniable.mechanisms import PlannedStep
 from deniable.privacy.accounting import best
 from deniable.privacy.group_privacy import of_person
+from deniable.privacy.loss import ConcentratedEvent, ExponentialEvent, Guarantee
 from schemas.spec.accounts import cost_of
 from schemas.spec.plan import learning_steps
 from schemas.spec.release_spec import ReleaseSpec, load_spec
@@ -46,24 +49,18 @@ schema = table(
 """
 """Few values, so that one record weighs as much as it can, and a run takes little time."""
 
-_PATIENCE = 4.0
-"""Adaptive mechanisms may take so many times more time than others: each of their runs fits a model."""
-
 _FOLDER = tempfile.TemporaryDirectory(prefix="deniable-audit-")
 
 
 @cache
-def spec_of(kind: str, noise: int = 0, *, certified: bool = False) -> ReleaseSpec:
+def spec_of(kind: str, noise: int = 0) -> ReleaseSpec:
     """Return the spec of a learner's smallest release.
 
     Args:
         kind: the learner.
         noise: number of the kind of noise.
-        certified: whether the model gets a certificate.
     """
     own = LEARNERS[kind]
-    if certified:
-        return spec_with(CERTIFIED[kind])
     return spec_with({**SAMPLERS["seedless"], **own.asked, **own.with_noise(noise)})
 
 
@@ -106,53 +103,72 @@ def a_table(spec: ReleaseSpec) -> Codes:
     return np.stack([draw.integers(size, size=2000) for size in sizes], axis=1).astype(np.uint16)
 
 
-def cases_of_learners() -> Iterator[Case]:
-    """Yield the audits of all steps, of all learners in the registry, with each kind of noise."""
+@cache
+def cases_of_learners() -> tuple[Case, ...]:
+    """Return the audits of all steps, of all learners in the registry, with each kind of noise."""
+    return tuple(_of_learners())
+
+
+def _of_learners() -> Iterator[Case]:
+    for name, spec in specs_of_learners():
+        yield from _of_steps(name, spec)
+    domain = plain_domain(*(3,) * 6)
+    entry = entry_of("loglinear")(kind="loglinear", noise="gaussian", parameters={"epsilon": 1, "delta": 1e-6})
+    for step in steps_of(entry, domain, lambda delta: delta):
+        if step.guarantee is not None:
+            case = case_of_step("loglinear, gaussian noise and choices", step, {}, step.guarantee, domain)
+            yield replace(case, series=(series_of_many(domain, 3000),))
+
+
+@cache
+def specs_of_learners() -> tuple[tuple[str, ReleaseSpec], ...]:
+    """Return the smallest release of every learner in the registry with each kind of noise, and its name in audits."""
+    return tuple(_specs_of_learners())
+
+
+def _specs_of_learners() -> Iterator[tuple[str, ReleaseSpec]]:
     for kind in REGISTERED:
         noises = [number for number, name in enumerate(LEARNERS[kind].noises) if name != "auto"] or [0]
         for number in noises:
             named = f", {LEARNERS[kind].noises[number]} noise" if LEARNERS[kind].noises else ""
-            spec = spec_of(kind, number)
-            for step, given in steps_with_cost(spec):
-                yield Case(
-                    name=f"{kind}{named}: {step.name}",
-                    claim=guarantee_of(spec, step),
-                    experiment=StepExperiment(step, given),
-                    series=series_of(spec.domain),
-                    kind="learners",
-                )
+            yield f"{kind}{named}", spec_of(kind, number)
+    yield "pegs with measured orders", spec_with(SAMPLERS[CHARGED])
 
-    yield from _of_many_records()
-    spec = spec_with(SAMPLERS[CHARGED])
+
+def _of_steps(name: str, spec: ReleaseSpec) -> Iterator[Case]:
     for step, given in steps_with_cost(spec):
-        yield Case(
-            name=f"{spec.learner.kind} with measured orders: {step.name}",
-            claim=guarantee_of(spec, step),
-            experiment=StepExperiment(step, given),
-            series=series_of(spec.domain),
-            kind="learners",
-        )
+        yield case_of_step(name, step, given, guarantee_of(spec, step), spec.domain)
 
 
-def _of_many_records() -> Iterator[Case]:
-    """Audits of a learner that makes choices only where there are enough records for them."""
-    domain = plain_domain(*(3,) * 6)
-    entry = entry_of("loglinear")(kind="loglinear", noise="gaussian", parameters={"epsilon": 1, "delta": 1e-6})
-    for step in steps_of(entry, domain, lambda delta: delta):
-        if step.part is not None and step.guarantee is not None:
-            yield Case(
-                name=f"loglinear, gaussian noise and choices: {step.name}",
-                claim=step.guarantee,
-                experiment=StepExperiment(step),
-                series=(series_of_many(domain, 3000),),
-                kind="learners",
-                patience=_PATIENCE,
-            )
+def case_of_step(
+    name: str,
+    step: PlannedStep,
+    given: Mapping[str, Any],
+    claim: Guarantee,
+    domain: Domain,
+    kind: str = "learners",
+    together: int = 1,
+) -> Case:
+    """Return the audit of a step."""
+    return Case(
+        name=f"{name}: {step.name}",
+        claim=claim,
+        experiment=StepExperiment(step, given),
+        series=series_of(domain, together),
+        kind=kind,
+        choice=claim_of_choices(step, together),
+    )
 
 
-def _is_adaptive(step: PlannedStep) -> bool:
-    """Whether what is asked depends on earlier answers, so that runs are needed for all of it."""
-    return any(event.mechanism in {"exponential", "concentrated"} for event in step.events)
+def claim_of_choices(step: PlannedStep, together: int = 1) -> float | None:
+    """Return the largest epsilon that a step claims for one choice; None if it makes none.
+
+    Choices that are charged together with other answers, by their rho, have no claim of their own. Each spends at most
+    that rho, and an exponential mechanism of epsilon has epsilon^2 / 8 (Cesar, Rogers 2021, Lemma 3.2).
+    """
+    claims = [float(event.epsilon_per_choice) for event in step.events if isinstance(event, ExponentialEvent)]
+    claims += [sqrt(8 * float(event.rho_per_output)) for event in step.events if isinstance(event, ConcentratedEvent)]
+    return together * max(claims) if claims else None
 
 
 def guarantee_of(spec: ReleaseSpec, step: PlannedStep) -> Any:
@@ -166,26 +182,19 @@ def guarantee_of(spec: ReleaseSpec, step: PlannedStep) -> Any:
 def cases_of_certificates() -> Iterator[Case]:
     """Yield the audits of a model with its certificate, and of the certificate alone, given everything before it."""
     for kind in CERTIFIED:
-        spec = spec_of(kind, certified=True)
+        spec = spec_with(CERTIFIED[kind])
         for step, given in steps_with_cost(spec):
-            whole = StepExperiment(step, given)
-            if guarantee_of(spec, step).delta == 0:  # a few runs suffice
-                yield Case(
-                    name=f"{kind} with a certificate: {step.name}",
-                    claim=guarantee_of(spec, step),
-                    experiment=whole,
-                    series=series_of(spec.domain)[:1],
-                    kind="certificates",
-                    most_runs=60,
-                )
-            series, event = series_of(spec.domain)[1], step.events[-1]
+            stated = guarantee_of(spec, step)
+            whole = case_of_step(f"{kind} with a certificate", step, given, stated, spec.domain, "certificates")
+            first, second, *_ = whole.series
+            yield replace(whole, series=(first, second))
+            event, before = step.events[-1], partial(_answers_before_the_last, StepExperiment(step, given), second)
             yield Case(
                 name=f"certificate of {kind}, alone",
-                claim=best([event], 0 if event.epsilon is not None else guarantee_of(spec, step).delta),
-                experiment=StepExperiment(step, given, partial(_answers_before_the_last, whole, series)),
-                series=(series,),
+                claim=best([event], 0 if event.epsilon is not None else stated.delta),
+                experiment=StepExperiment(step, given, before),
+                series=whole.series[:4],
                 kind="certificates",
-                most_runs=60,
             )
 
 
@@ -201,11 +210,6 @@ def cases_of_persons() -> Iterator[Case]:
         there = dict(next(iter(steps_with_cost(spec)))[1])
         for step in steps_of(entry, spec.domain, lambda delta: delta):
             if step.part is not None and step.guarantee is not None:
-                yield Case(
-                    name=f"{kind}, {TOGETHER} records of each person: {step.name}",
-                    claim=of_person(step.guarantee, TOGETHER),
-                    experiment=StepExperiment(step, dict(there)),
-                    series=series_of(spec.domain, TOGETHER),
-                    kind="persons",
-                )
+                name, claim = f"{kind}, {TOGETHER} records of each person", of_person(step.guarantee, TOGETHER)
+                yield case_of_step(name, step, dict(there), claim, spec.domain, "persons", TOGETHER)
             there |= made_before(spec, step, there)

@@ -9,17 +9,20 @@ A mechanism in which noise is scaled, masked, left out or added twice cannot be 
 something else of a neighbouring table although all its answers are the same.
 """
 
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
 from math import exp, log, log1p, pi
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable import learners
 from deniable.foundation import noise
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
@@ -37,10 +40,6 @@ _TAIL = 60.0
 
 class Untraceable(Exception):
     """The mechanism does something that a mechanism with these events may not do."""
-
-
-class NotAlike(Exception):
-    """Runs differ in more than shifts of integers with the same noise, so that shifts alone do not give the loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,15 +283,20 @@ class NoiseInteger(int):
     __rmul__ = __mul__
 
 
-@lru_cache(1)
-def _importers(_: int) -> list[tuple[str, str]]:
-    """Modules that have imported the door to choices, and its name there; looked up again after more imports."""
+@cache
+def importers_of_choices() -> tuple[tuple[str, str], ...]:
+    """Return the modules that have imported the door to choices, and its name there.
+
+    All that learners are made of is imported first: a module that is imported in a traced run would keep its door.
+    """
+    for part in pkgutil.walk_packages(learners.__path__, f"{learners.__name__}."):
+        import_module(part.name)
     original = exponential_mechanism.choose
-    return [
+    return tuple(
         (name, found)
         for name, module in list(sys.modules.items())
         for found in [key for key, thing in vars(module).items() if thing is original]
-    ]
+    )
 
 
 @contextmanager
@@ -324,7 +328,7 @@ def traced(forced: Sequence[Answer] | None = None, *, draws_on: bool = False) ->
     original = exponential_mechanism.choose
     doors: list[tuple[Any, str, Any]] = [
         (sys.modules[module], name, original)
-        for module, name in _importers(len(sys.modules))
+        for module, name in importers_of_choices()
         if getattr(sys.modules[module], name) is original  # a broken twin has another one, which calls this one
     ]
     laws = [(law, "sample", law.sample) for law in (noise.DiscreteLaplace, noise.DiscreteGaussian)]
@@ -340,22 +344,20 @@ def traced(forced: Sequence[Answer] | None = None, *, draws_on: bool = False) ->
             setattr(owner, name, own)
 
 
-def losses_of(one: Sequence[Answer], other: Sequence[Answer]) -> Iterator[tuple[Law, int, int]]:
-    """Yield law, number of summed draws and shift of each integer that differs between two tables, if that is all.
+def shifts_of(one: Sequence[Answer], other: Sequence[Answer]) -> Iterator[tuple[Law, int, int]]:
+    """Yield law, number of summed draws and shift of each noisy integer that differs between two tables.
 
     Args:
         one: the answers of a run.
         other: the same answers, forced, of a neighbouring table.
 
     Raises:
-        NotAlike: a choice has other probabilities, or a law depends on the table.
+        Untraceable: a law depends on the table.
     """
     for first, second in zip(one, other, strict=True):
         if isinstance(first, Chosen) or isinstance(second, Chosen):
-            if first.log_probability() != second.log_probability():
-                raise NotAlike
             continue
         if (first.law, first.copies) != (second.law, second.copies):
-            raise NotAlike
+            raise Untraceable("noise of another law is added for the neighbouring table.")
         for shift in (first.exact - second.exact)[first.exact != second.exact].tolist():
             yield first.law, first.copies, int(shift)

@@ -1,21 +1,22 @@
 """Broken twins: mechanisms with one deliberate fault each, whose audits must exceed what they claim.
 
-Each twin is the real mechanism, run as in its own audit, with one thing done wrong. A fault that leaves the stated law
-as it is, such as a stream used twice, is found by counting; all others by exact ratios. A fault that cannot be traced,
-such as noise for some counts only, is refused.
+Each twin is the real mechanism, run as in its own audit, with one thing done wrong. Every step of a learner has one
+that is planned for more than it claims; nothing is written for it. A fault that cannot be traced, such as noise for
+some counts only, or that leaves the stated law as it is, such as a stream used twice, is refused.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 from unittest.mock import patch
 
 import numpy as np
+from pydantic import BaseModel
 
-from benchmarks.audits.auditing import Audit, Budget, Case, Neighbours, audit
+from benchmarks.audits.auditing import Audit, Case, Neighbours, audit
 from benchmarks.audits.drawn import (
     PrefixExperiment,
     SeedsExperiment,
@@ -31,18 +32,31 @@ from benchmarks.audits.drawn import (
     series_of_seeds,
     survey_of,
 )
-from benchmarks.audits.learned import StepExperiment
-from benchmarks.audits.releases import TOGETHER, cases_of_certificates, cases_of_learners, cases_of_persons, spec_of
-from benchmarks.audits.tracing import Noise
+from benchmarks.audits.learned import PLAIN, StepExperiment
+from benchmarks.audits.releases import (
+    TOGETHER,
+    cases_of_certificates,
+    cases_of_learners,
+    cases_of_persons,
+    spec_of,
+    spec_with,
+    specs_of_learners,
+)
+from benchmarks.audits.tracing import Noise, importers_of_choices
 from deniable.discovery import answering
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.learners.independent import histograms
 from deniable.learners.loglinear import exponential_mechanism
-from deniable.learners.privbayes import structure
 from deniable.local import responding
 from deniable.privacy.loss import Guarantee
 from schemas.spec.plan import learning_steps
+from schemas.spec.release_spec import ReleaseSpec
+from tests.mechanisms.table import CERTIFIED
+
+_TIMES = 2
+_TIMES_OF_URNS = 4
+_TIMES_OF_CHOICES = 8
 
 
 @dataclass(frozen=True)
@@ -50,7 +64,7 @@ class Twin:
     """A broken mechanism.
 
     Attributes:
-        name: the mechanism.
+        name: the mechanism, as audits of it begin.
         fault: the fault, in words.
         made: makes its audit, with the claim of the right mechanism.
         broken: inside of it the fault is there.
@@ -61,14 +75,14 @@ class Twin:
     made: Callable[[], Case]
     broken: Callable[[], AbstractContextManager[Any]] = nullcontext
 
-    def audit(self, budget: Budget) -> Audit:
+    def audit(self, runs: int) -> Audit:
         """Audit the broken mechanism."""
         case = self.made()
         with self.broken():
-            return audit(replace(case, name=f"{self.name}: {self.fault}"), budget)
+            return audit(replace(case, name=f"{self.name}: {self.fault}"), runs)
 
 
-def _first(cases: Iterator[Case], begins: str) -> Case:
+def _first(cases: Iterable[Case], begins: str) -> Case:
     return next(case for case in cases if case.name.startswith(begins))
 
 
@@ -77,25 +91,50 @@ def _step_of(case: Case) -> StepExperiment:
     return cast("StepExperiment", experiment)
 
 
-def _claims(case: Case, share: float) -> Case:
-    """The same mechanism, which claims a share of its epsilon."""
-    claim = Guarantee(case.claim.epsilon * share, case.claim.delta, case.claim.accountant)
-    return replace(case, claim=claim)
+def of_learners() -> Iterator[Twin]:
+    """Yield a twin of each step of each learner that is planned at twice the epsilon, and one of each that chooses."""
+    specs = dict(specs_of_learners())
+    for case in cases_of_learners():
+        name, _, step = case.name.partition(": ")
+        adds_noise = any(event.mechanism != "exponential" for event in _step_of(case).step.events)
+        if case.choice is not None:
+            made = partial(_plain if adds_noise else _itself, case)
+            yield Twin(
+                case.name,
+                f"choices at {_TIMES_OF_CHOICES} times the epsilon",
+                made,
+                partial(_choices_at, _TIMES_OF_CHOICES),
+            )
+        if name in specs and adds_noise:
+            yield Twin(case.name, "planned for twice the epsilon", partial(_planned, case, specs[name], step))
 
 
-def _planned(kind: str, noise: int, step: str, factor: int) -> Case:
-    """A learner whose step is planned at a multiple of the epsilon that is claimed."""
-    begins = f"{kind}, laplace" if noise == 0 and kind != "independent" else kind
-    case = next(
-        own
-        for own in cases_of_learners()
-        if own.name.startswith(f"{kind}, gaussian" if noise else begins) and own.name.endswith(step)
-    )
-    spec = spec_of(kind, noise)
-    budget = spec.learner.parameters.model_copy(update={"epsilon": factor * spec.learner.parameters.epsilon})
-    wrong = spec.model_copy(update={"learner": spec.learner.model_copy(update={"parameters": budget})})
+def _itself(case: Case) -> Case:
+    return case
+
+
+def _plain(case: Case) -> Case:
+    """The same audit of a few tables: a fault need not be shown where it is worst."""
+    return replace(case, series=case.series[:PLAIN])
+
+
+def _planned(case: Case, spec: ReleaseSpec, step: str) -> Case:
+    """The audit of a step that is planned at a multiple of the epsilon that is claimed."""
+    wrong = spec.model_copy(update={"learner": _dearer(spec.learner)})
     planned = next(each for each in learning_steps(wrong) if each.name == step)
-    return replace(case, experiment=replace(_step_of(case), step=planned))
+    return replace(_plain(case), experiment=replace(_step_of(case), step=planned))
+
+
+def _dearer(entry: Any) -> Any:
+    """An entry with multiples of all its budgets."""
+    changed: dict[str, Any] = {}
+    for name in type(entry).model_fields:
+        value = getattr(entry, name)
+        if "epsilon" in name and isinstance(value, Fraction):
+            changed[name] = _TIMES * value
+        elif isinstance(value, BaseModel):
+            changed[name] = _dearer(value)
+    return entry.model_copy(update=changed)
 
 
 @contextmanager
@@ -103,8 +142,37 @@ def _choices_at(factor: int) -> Iterator[None]:
     def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, stream: Any) -> int:
         return exponential_mechanism.choose(scores, sensitivity=sensitivity, epsilon=factor * epsilon, stream=stream)
 
-    with patch.object(structure, "choose", choose):
+    with _choosing(choose):
         yield
+
+
+@contextmanager
+def _best_ones() -> Iterator[None]:
+    """Let learners take the best candidate."""
+
+    def choose(scores: Sequence[int], **_: Any) -> int:
+        return int(np.argmax(scores))
+
+    with _choosing(choose):
+        yield
+
+
+@contextmanager
+def _choosing(choose: Callable[..., int]) -> Iterator[None]:
+    """Let all learners choose by another function."""
+    with ExitStack() as patched:
+        for module, name in importers_of_choices():
+            if module != exponential_mechanism.__name__:
+                patched.enter_context(patch(f"{module}.{name}", choose))
+        yield
+
+
+def _certified_for_more() -> Case:
+    case = next(case for case in cases_of_certificates() if case.name == "certificate of pegs_noisy, alone")
+    asked = CERTIFIED["pegs_noisy"]
+    spec = spec_with({**asked, "learner": {**asked["learner"], "certificate": {"share": 0.2}}})
+    planned = next(step for step in learning_steps(spec) if step.part is not None)
+    return replace(case, experiment=replace(_step_of(case), step=planned))
 
 
 class _HalfAsWide(DiscreteLaplace):
@@ -131,7 +199,7 @@ def _one_stream() -> Iterator[None]:
 
 
 def _lower_threshold() -> Case:
-    case = _first(cases_of_seeds(), "histogram_seeds: nobody")
+    case = _first(cases_of_seeds(), "histogram_seeds")
     experiment: Any = case.experiment
     lower = replace(experiment.mechanism, threshold=experiment.mechanism.threshold - 2)
     return replace(case, experiment=PrefixExperiment(lower, experiment.domain))
@@ -168,70 +236,61 @@ def _noise_for_one() -> Case:
     case = _first(cases_of_persons(), "independent")
     spec = spec_of("independent")
     planned = next(step for step in learning_steps(spec) if step.part is not None)
-    return replace(case, experiment=replace(_step_of(case), step=planned))
+    return replace(_plain(case), experiment=replace(_step_of(case), step=planned))
+
+
+def _dearer_response() -> Case:
+    claimed, made = (survey_of(("k_rr", 5), epsilon=epsilon) for epsilon in (1, 2))
+    case = _first(cases_of_surveys(), "survey: k_rr")
+    return replace(case, claim=Guarantee(claimed.epsilon, 0.0, "basic"), experiment=SurveyExperiment(made))
 
 
 def _different_answers() -> Case:
     survey = survey_of(("warner", 2), ("warner", 2))
     tables = ({"q0": "v0", "q1": "v0"}, {"q0": "v0", "q1": "v1"})
-    series = Neighbours(
-        "a respondent with equal answers to two questions, or with different ones", tables.__getitem__, 0, 1
-    )
+    series = Neighbours("a respondent with equal answers to two questions, or with different ones", tables.__getitem__)
     return Case("survey", Guarantee(survey.epsilon, 0.0, "basic"), SurveyExperiment(survey), (series,), "surveys")
 
 
-TWINS: tuple[Twin, ...] = (
-    Twin("independent", "noise for twice the epsilon", lambda: _planned("independent", 0, "learn_parameters", 2)),
-    Twin("marginals", "Gaussian noise for twice the epsilon", lambda: _planned("marginals", 1, "learn_parameters", 2)),
-    Twin(
-        "loglinear",
-        "measurements and choices for three times the epsilon",
-        lambda: _planned("loglinear", 1, "learn_parameters", 3),
-    ),
+def of_urns() -> Iterator[Twin]:
+    """Yield a twin of each way to draw records from exact counts."""
+    words = f"urns for {_TIMES_OF_URNS} times the epsilon"
+    for case in cases_of_urns():
+        yield Twin(case.name, words, partial(_of_urns, case.name))
+
+
+def _of_urns(name: str) -> Case:
+    return next(case for case in cases_of_urns(_TIMES_OF_URNS) if case.name == name)
+
+
+BY_HAND: tuple[Twin, ...] = (
     Twin(
         "independent",
         "no noise for the first value of an attribute",
         lambda: _first(cases_of_learners(), "independent"),
         lambda: patch.object(histograms, "DiscreteLaplace", _OfOccupiedOnly),
     ),
-    Twin(
-        "privbayes",
-        "choices at eight times the epsilon",
-        lambda: _first(cases_of_learners(), "privbayes: learn_structure"),
-        lambda: _choices_at(8),
-    ),
-    Twin(
-        "certificate",
-        "noise for twice the epsilon",
-        lambda: _claims(
-            next(case for case in cases_of_certificates() if case.name == "certificate of pegs_noisy, alone"), 0.5
-        ),
-    ),
+    Twin("mst", "the best pair is taken", lambda: _first(cases_of_learners(), "mst"), _best_ones),
+    Twin("certificate", "noise for four times the epsilon", _certified_for_more),
     Twin("persons", "three records of a person with noise for one", _noise_for_one),
-    Twin("pegs", "urns for twice the epsilon", lambda: _claims(_first(cases_of_urns(), "pegs: a block of 3"), 0.5)),
-    Twin("imputed", "urns for twice the epsilon", lambda: _claims(_first(cases_of_urns(), "imputed"), 0.5)),
-    Twin("multinomial_sets", "two sets charged as one", lambda: _claims(_first(cases_of_urns(), "multinomial"), 0.5)),
-    Twin(
-        "origin_destination",
-        "pdp weights for twice the epsilon",
-        lambda: _claims(_first(cases_of_urns(), "origin_destination: pdp"), 0.5),
-    ),
     Twin("tested_seeds", "half of the noise", lambda: _seeds(Fraction(2), 3)),
     Twin("tested_seeds", "twelve candidates charged as three", lambda: _seeds(Fraction(1), 12)),
     Twin("poisson_seeds", "four times the attempts that are charged", _more_attempts),
     Twin("histogram_seeds", "a threshold that is lower by two", _lower_threshold),
     Twin(
         "discovery",
-        "noise half as wide as is stated, which only counting can find",
+        "noise half as wide as is stated",
         lambda: _first(cases_of_discovery(), "discovery: values of a column"),
         lambda: patch.object(answering, "DiscreteLaplace", _HalfAsWide),
     ),
     Twin("discovery", "all records of a person are counted", _all_records_of_a_person),
-    Twin("survey", "a response at twice the epsilon", lambda: _claims(_first(cases_of_surveys(), "survey: k_rr"), 0.5)),
-    Twin(
-        "survey",
-        "one stream for all questions, which only counting can find",
-        _different_answers,
-        _one_stream,
-    ),
+    Twin("survey", "a response at twice the epsilon", _dearer_response),
+    Twin("survey", "one stream for all questions", _different_answers, _one_stream),
 )
+"""Twins with faults of their own."""
+
+
+@cache
+def twins() -> tuple[Twin, ...]:
+    """Return all twins."""
+    return (*of_learners(), *of_urns(), *BY_HAND)

@@ -102,6 +102,16 @@ def test_a_table_whose_noise_is_left_out_is_found_and_nothing_was_written_for_th
     assert "noise: of" in tried.stdout
 
 
+@pytest.mark.nightly
+def test_its_epsilon_is_audited_and_nothing_was_written_for_that(copy: Path) -> None:
+    """One row for the learner, and one for its broken twin."""
+    page = copy / "docs" / "statistician" / "audited-epsilon.md"
+    tried = run(copy, "benchmarks.audit_epsilon", "--mechanisms", "bucketed", "--workers", "1")
+    assert tried.returncode == 0, tried.stdout[-3000:] + tried.stderr[-1000:]
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| bucketed")]
+    assert [row.count("planned for twice the epsilon") for row in rows] == [0, 1]
+
+
 def test_verification_of_it_needs_nothing_but_the_wheel(copy: Path) -> None:
     needs = "import sys, deniable.learners.bucketed.verification as found; print(*sys.modules)"
     loaded = subprocess.run(
