@@ -305,7 +305,7 @@ def is_as_kept(name: str, own: dict[str, Any]) -> None:
         assert own[figure] == (pytest.approx(value, abs=1e-3) if isinstance(value, float) else value), (name, figure)
 
 
-@pytest.mark.parametrize("case", cases_of_surveys(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*cases_of_surveys()], ids=lambda case: case.name)
 def test_the_page_says_of_surveys_what_an_audit_shows_now(case: Case) -> None:
     is_as_kept(case.name, figures_of(audit(case, RUNS)))
 
