@@ -12,7 +12,13 @@ from tests.mechanisms.audit.whole import SUBJECTS, findings_of, findings_of_twin
 TRIED = [twin for twin in TWINS if is_night() or not twin.takes_long]
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+AUDITED = [
+    pytest.param(name, marks=[pytest.mark.nightly] if name == "learner mst with a certificate" else [])
+    for name in SUBJECTS
+]
+
+
+@pytest.mark.parametrize("name", AUDITED)
 def test_nothing_is_found_in_a_mechanism(name: str, tmp_path: Path) -> None:
     findings = findings_of(name, tmp_path)
     assert not findings, "\n".join(findings)

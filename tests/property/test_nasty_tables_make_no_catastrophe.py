@@ -25,7 +25,7 @@ KEY = bytes(range(32))
 SEED = int.from_bytes(np.random.default_rng().bytes(4)) if is_night() else 20260
 TABLES = list(nasty_tables(drawn(4 * len(SHAPES), len(SHAPES)), SEED))
 
-BY_NIGHT = ("200 attributes", "mixed,")
+BY_NIGHT = ("200 attributes", "mixed,", "one attribute of 40,000 values")
 """Beginnings of shapes that take long, of which there are others like them by day."""
 RELEASED = [
     pytest.param(
