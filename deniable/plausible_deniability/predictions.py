@@ -44,8 +44,8 @@ def passing_shares(
         passes: the probability of passing with some expected numbers of plausible seeds, of the same shape.
         public_rows: a public number of rows.
     """
-    records = predicted_records(net)
-    return [float(passes(prefix_probabilities(net, records, each) * public_rows).mean()) for each in lengths]
+    probabilities = _of_all_prefixes(net, predicted_records(net), max(lengths))
+    return [float(passes(probabilities[:, each] * public_rows).mean()) for each in lengths]
 
 
 def prefix_probabilities(net: Network, records: Codes, length: int) -> NDArray[np.float64]:
@@ -56,16 +56,19 @@ def prefix_probabilities(net: Network, records: Codes, length: int) -> NDArray[n
         records: codes, columns as in the domain, shape (records, m).
         length: length of the prefix, L.
     """
-    found = np.empty(len(records))
-    _multiply(net.arrays, net.in_order(records), length, found)
+    return _of_all_prefixes(net, records, length)[:, length]
+
+
+def _of_all_prefixes(net: Network, records: Codes, longest: int) -> NDArray[np.float64]:
+    """Probabilities of the prefixes of each record by their length, from 0 on, shape (records, longest + 1)."""
+    found = np.ones((len(records), longest + 1))
+    _multiply(net.arrays, net.in_order(records), found)
     return found
 
 
 @kernel
-def _multiply(net, records, length, found):
-    """Fill in the product of the first factors of each record."""
+def _multiply(net, records, found):
+    """Fill in the products of the first factors of each record; the empty product is there."""
     for i in range(len(records)):
-        product = 1.0
-        for p in range(length):
-            product *= factor_of(net, p, records[i])
-        found[i] = product
+        for p in range(found.shape[1] - 1):
+            found[i, p + 1] = found[i, p] * factor_of(net, p, records[i])

@@ -16,7 +16,8 @@ FORMAT: Final = "deniable/prefix/1"
 
 ENOUGH: Final = 0.6
 """The longest prefix is chosen of which so large a share of the attempts is predicted to pass."""
-_DIGITS = 4
+_DIGITS = 6
+"""The digits of a share that are stated; the choice is made by these, so that everyone can repeat it."""
 
 
 def choose_length(shares: Sequence[float]) -> int:
@@ -31,10 +32,11 @@ def choose_length(shares: Sequence[float]) -> int:
     Returns:
         The length; 0 if nothing passes, whatever the length.
     """
-    enough = [length for length, share in enumerate(shares, 1) if share >= ENOUGH]
+    stated = _stated(shares)
+    enough = [length for length, share in enumerate(stated, 1) if share >= ENOUGH]
     if enough:
         return enough[-1]
-    gains = [length * share for length, share in enumerate(shares, 1)]
+    gains = [length * share for length, share in enumerate(stated, 1)]
     best = max(gains, default=0.0)
     return gains.index(best) + 1 if best > 0 else 0
 
@@ -80,15 +82,19 @@ def document_of(names: Sequence[str], shares: Sequence[float], length: int, *, p
         "format": FORMAT,
         "copied_attributes": list(names[:length]),
         "resampled_attributes": len(names) - length,
-        "predicted_to_pass": [round(share, _DIGITS) for share in shares],
+        "predicted_to_pass": _stated(shares),
         "enough": ENOUGH,
         "public_rows": public_rows,
         "reason": _reason(shares, length),
     }
 
 
+def _stated(shares: Sequence[float]) -> list[float]:
+    return [round(share, _DIGITS) for share in shares]
+
+
 def _reason(shares: Sequence[float], length: int) -> str:
-    share = shares[length - 1]
+    share = _stated(shares)[length - 1]
     if share >= ENOUGH:
         return f"the longest prefix of which at least {ENOUGH:.0%} of the attempts pass by the model: {share:.1%}"
     return (

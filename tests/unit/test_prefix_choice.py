@@ -59,6 +59,19 @@ def test_a_choice_as_it_is_stated_has_no_faults() -> None:
     assert faults_of_document(few, NAMES, 500) == []
 
 
+@pytest.mark.parametrize("nearly", [0.59999996, 0.60749, 0.6004999, 0.5999994])
+def test_a_choice_by_shares_of_many_digits_has_no_faults_by_those_that_are_stated(nearly: float) -> None:
+    shares = [0.99, nearly, 0.3000000049, 0.2250000021]
+    document = document_of(NAMES, shares, choose_length(shares), public_rows=500)
+    assert faults_of_document(document, NAMES, 500) == []
+
+
+def test_gains_that_are_the_same_in_the_stated_digits_choose_the_same_length() -> None:
+    shares = [0.30000004, 0.15000003, 0.1, 0.0]
+    document = document_of(NAMES, shares, choose_length(shares), public_rows=500)
+    assert faults_of_document(document, NAMES, 500) == []
+
+
 @pytest.mark.parametrize(
     "changes",
     [
