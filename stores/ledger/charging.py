@@ -70,11 +70,8 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
         # Before anything is read: this version would draw different noise than the noise that was charged.
         require_same_version(charge, _mechanism(spec, charge.step))
     known = {charge.step for charge in made}
-    planned = list(made)
-    for step in accounts.steps:
-        if step.step not in known:
-            planned.append(_planned(workspace.release_id, spec, step, planned, commitment=commitment))
-    planned = planned[len(made) :]
+    steps = [step for step in accounts.steps if step.step not in known]
+    planned = _planned(workspace.release_id, spec, steps, made, commitment=commitment)
     ledger.policy(spec.dataset_name)
     if planned:
         ledger.check(*planned)
@@ -82,16 +79,19 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
 
 def planned_charges(spec: ReleaseSpec, accounts: Accounts) -> list[Charge]:
     """The charges that a release will make, without the digests of its inputs, which are not known yet."""
-    planned: list[Charge] = []
-    for step in accounts.steps:
-        planned.append(_planned("planned", spec, step, planned, commitment="planned"))
-    return planned
+    return _planned("planned", spec, accounts.steps, [], commitment="planned")
 
 
-def _planned(release_id: str, spec: ReleaseSpec, step: StepCost, made: Sequence[Charge], *, commitment: str) -> Charge:
-    """The charge that a step will make, without the digests of its inputs, after those before it."""
+def _planned(
+    release_id: str, spec: ReleaseSpec, steps: Sequence[StepCost], made: Sequence[Charge], *, commitment: str
+) -> list[Charge]:
+    """The charges that steps will make after those made before, without the digests of their inputs."""
     split = made[0].split if made else "planned"
-    return _charge(release_id, spec, step, made, commitment=commitment, split=split, inputs="planned", parameters={})
+    charge = partial(_charge, commitment=commitment, split=split, inputs="planned", parameters={})
+    planned: list[Charge] = []
+    for step in steps:
+        planned.append(charge(release_id, spec, step, [*made, *planned]))
+    return planned
 
 
 def _charge(

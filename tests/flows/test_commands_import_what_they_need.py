@@ -12,9 +12,7 @@ from threading import Thread
 
 import pytest
 
-from stores.vault.pending_approval import ApprovalSubject, HeldNote
-from stores.vault.workspace import file_digest
-from tests.approving import approver, key_place
+from tests.approving import approver, held_note, key_place
 from tests.flows.command import environment, run
 from tests.flows.looked_at import LookedAt
 from tests.small_release import write_small_release
@@ -88,22 +86,7 @@ def state(tmp_path: Path) -> Path:
     page.write_text("What was measured.")
     vault = tmp_path / "state" / "vault" / RELEASE
     vault.mkdir(parents=True)
-    note = HeldNote(
-        release=RELEASE,
-        title="Made-up people",
-        dataset="people",
-        action="hold",
-        why=("its spec has a person asked",),
-        candidate="0" * 64,
-        since="2026-11-22T11:01:11Z",
-        started_by="ada",
-        approvers=None,
-        page=page,
-        page_digest=file_digest(page),
-        mlflow_run="a run",
-        flow_run="a run",
-        subject=ApprovalSubject(version=1, plan="1" * 64, cost="2" * 64, charges="3" * 64, sentence="It costs 1."),
-    )
+    note = held_note(page, RELEASE, flow_run="a run")
     (vault / "held.json").write_text(note.model_dump_json())
     return tmp_path / "state"
 

@@ -41,9 +41,8 @@ from stores.ledger.recovery import recover
 from stores.releases import deciding
 from stores.releases.deciding import decide, valid_decision
 from stores.vault.decisions import decisions
-from stores.vault.pending_approval import ApprovalSubject, HeldNote
-from stores.vault.workspace import file_digest
-from tests.approving import approved, approver, key_place
+from stores.vault.pending_approval import HeldNote
+from tests.approving import approved, approver, held_note, key_place
 from tests.charging import TIME, policy
 from tests.ledger_users import restore_old_ledger
 from tests.signing import private_key
@@ -78,22 +77,7 @@ def lines_of(state: Path) -> list[str]:
 def held(state: Path, release: str = RELEASE, **changes: Any) -> HeldNote:
     page = state / "report.html"
     page.write_text("what was measured")
-    note = HeldNote(
-        release=release,
-        title="People",
-        dataset="people",
-        action="hold",
-        why=("its spec always asks",),
-        candidate="0" * 64,
-        since="2026-11-22T11:01:11Z",
-        started_by="ada",
-        approvers=None,
-        page=page,
-        page_digest=file_digest(page),
-        mlflow_run="a run",
-        subject=ApprovalSubject(version=1, plan="1" * 64, cost="2" * 64, charges="3" * 64, sentence="It costs 1."),
-    )
-    return note.model_copy(update=changes)
+    return held_note(page, release, **changes)
 
 
 def kept(state: Path, made: Approval, release: str = RELEASE) -> None:
