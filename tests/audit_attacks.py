@@ -126,11 +126,11 @@ class Target:
         ids = self._ids()
         for table in _tables(self.mlflow):
             for row in self._rows(table, ids):
-                for column in table.columns:
+                for column in _stored(table):
                     yield self._on_column(self.mlflow, table, column, row, why_not_compared(table.name, column.name))
         for table in _tables(self.ledger):
             for row in _spread(_all_rows(self.ledger, table)):
-                for column in table.columns:
+                for column in _stored(table):
                     reason = _listed(f"ledger/ledger.db/{table.name}.{column.name}")
                     yield self._on_column(self.ledger, table, column, row, reason)
 
@@ -138,7 +138,9 @@ class Target:
         """A row that names the release's run, in each table of MLflow's that a release does not use."""
         for table in _tables(self.mlflow):
             if table.name in self.unused() and any(isinstance(column.type, String) for column in table.columns):
-                values = {column.name: self.run if isinstance(column.type, String) else 1 for column in table.columns}
+                values = {
+                    column.name: self.run if isinstance(column.type, String) else 1 for column in _stored(table)
+                }
                 made = partial(_inserted, self.mlflow, table, values)
                 yield Attack(f"a row of {table.name}", table.name, why_not_compared(table.name, ""), self.mlflow, made)
 
@@ -234,6 +236,11 @@ def _tables(file: Path) -> list[Table]:
     there = MetaData()
     there.reflect(engine)
     return [there.tables[name] for name in sorted(there.tables)]
+
+
+def _stored(table: Table) -> list[Column[Any]]:
+    """The columns whose values are kept; those that the database computes from others cannot be changed."""
+    return [column for column in table.columns if column.computed is None]
 
 
 def _all_rows(file: Path, table: Table) -> list[dict[str, Any]]:
