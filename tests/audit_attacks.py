@@ -138,9 +138,7 @@ class Target:
         """A row that names the release's run, in each table of MLflow's that a release does not use."""
         for table in _tables(self.mlflow):
             if table.name in self.unused() and any(isinstance(column.type, String) for column in table.columns):
-                values = {
-                    column.name: self.run if isinstance(column.type, String) else 1 for column in _stored(table)
-                }
+                values = {column.name: self.run if isinstance(column.type, String) else 1 for column in _stored(table)}
                 made = partial(_inserted, self.mlflow, table, values)
                 yield Attack(f"a row of {table.name}", table.name, why_not_compared(table.name, ""), self.mlflow, made)
 

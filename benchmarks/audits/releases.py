@@ -164,7 +164,7 @@ def claim_of_choices(step: PlannedStep, together: int = 1) -> float | None:
     """Return the largest epsilon that a step claims for one choice; None if it makes none.
 
     Choices that are charged together with other answers, by their rho, have no claim of their own. Each spends at most
-    that rho, and an exponential mechanism of epsilon has epsilon^2 / 8 (Cesar, Rogers 2021, Lemma 3.2).
+    that rho, and an exponential mechanism of epsilon has epsilon^2 / 8 (Cesar and Rogers 2021, on bounded range).
     """
     claims = [float(event.epsilon_per_choice) for event in step.events if isinstance(event, ExponentialEvent)]
     claims += [sqrt(8 * float(event.rho_per_output)) for event in step.events if isinstance(event, ConcentratedEvent)]

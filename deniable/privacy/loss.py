@@ -201,7 +201,7 @@ class ExponentialEvent(MechanismEvent):
 
     @property
     def rho(self) -> Fraction:
-        """epsilon^2 / 8, by bounded range (Cesar and Rogers 2021, Lemma 3)."""
+        """epsilon^2 / 8, by bounded range (Cesar and Rogers 2021)."""
         return self.epsilon_per_choice**2 / 8
 
 

@@ -52,7 +52,7 @@ class Amounts:
 
 
 def rho_of_choice(epsilon: Fraction) -> Fraction:
-    """Rho of a choice by the exponential mechanism: epsilon^2 / 8 (Cesar and Rogers 2021, Lemma 3)."""
+    """Rho of a choice by the exponential mechanism: epsilon^2 / 8 (Cesar and Rogers 2021, on bounded range)."""
     return epsilon**2 / 8
 
 
