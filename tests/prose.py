@@ -27,7 +27,7 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[1]
 VOCABULARY = ROOT / "docs" / "vocabulary.yaml"
-PACKAGES = ("deniable", "schemas", "stores", "reports", "tasks", "infra", "flows", "examples")
+PACKAGES = ("deniable", "schemas", "stores", "reports", "tasks", "infra", "flows", "papers", "examples")
 _HOUSE = "house"
 
 _FENCED = re.compile(r"^ *(`{3,})[^\n]*\n.*?^ *\1`*$", re.MULTILINE | re.DOTALL)

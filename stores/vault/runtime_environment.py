@@ -27,13 +27,18 @@ def code_that_runs() -> Code:
     return Code(version=version("deniable"), package=code_digest(), commit=commit, dirty=dirty)
 
 
-def state_of(checkout: Path) -> tuple[str | None, bool | None]:
+def state_of(checkout: Path, *, without: str | None = None) -> tuple[str | None, bool | None]:
     """The commit of a checkout, and whether its files differ from the commit; None if git cannot determine it.
 
     Untracked modules count as differences, because they also run in releases.
+
+    Args:
+        checkout: the folder of the checkout.
+        without: a folder whose files do not count, if there is one.
     """
     commit = _git(checkout, "rev-parse", "--verify", "HEAD")
-    changed = _git(checkout, "status", "--porcelain", "--untracked-files=no")
+    counted = () if without is None else ("--", ".", f":(exclude){without}")
+    changed = _git(checkout, "status", "--porcelain", "--untracked-files=no", *counted)
     unknown = _git(checkout, "ls-files", "--others", "--", *_PACKAGES)
     if commit is None or changed is None or unknown is None:
         return None, None

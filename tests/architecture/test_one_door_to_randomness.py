@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FOLDERS = ["deniable", "schemas", "stores", "reports", "tasks", "infra", "flows"]
+FOLDERS = ["deniable", "schemas", "stores", "reports", "tasks", "infra", "flows", "papers"]
 DOOR = {"deniable/foundation/keys.py", "deniable/foundation/noise.py"}
 
 SOURCES_OF_CHANCE = {"random", "secrets", "uuid", "numpy.random", "scipy.stats.sampling"}

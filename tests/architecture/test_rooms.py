@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ["deniable", "schemas", "stores", "reports", "tasks", "infra", "flows"]
+PACKAGES = ["deniable", "schemas", "stores", "reports", "tasks", "infra", "flows", "papers"]
 MOST_FILES = 15
 # Learners and samplers are named by their registries.
 NAMED_BY_WHAT_THEY_DO = re.compile(

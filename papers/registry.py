@@ -1,0 +1,17 @@
+"""The papers by number, each with the module whose `PAPER` it is; modules are imported when their paper is run."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final
+
+from papers.findings import Paper
+
+PAPERS: Final[Mapping[str, str]] = {
+    "003": "papers.charest.paper",
+}
+
+
+def paper_of(number: str) -> Paper:
+    """The paper with a number of the registry."""
+    found: Paper = import_module(PAPERS[number]).PAPER
+    return found
