@@ -18,9 +18,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandera.pandas import Check, Column
 
-from deniable.foundation.domain import MAX_CARDINALITY, Bins, Kind, Value
+from deniable.foundation.domain import FALSE, MAX_CARDINALITY, TRUE, TRUTH_VALUES, Bins, Kind, Value
 from deniable.foundation.errors import InvalidInput
 from schemas.plain_text import fault_of_cell, fault_of_line
+from schemas.written_forms import USUAL_TRUTHS, folded, plain_number, with_zeros
 
 Groups: TypeAlias = Mapping[Any, Any] | Callable[[Any], Any]
 """The group of a code or of a value: a table, or a function."""
@@ -39,6 +40,9 @@ IDENTIFIER, FREE_TEXT = "identifier", "free text"
 _LARGEST_NUMBER = 2**53
 # The offset from UTC after a time, which follows a T or a blank.
 _OFFSET = re.compile(r"^(\S+[T ]\d{2}\S*?)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$")
+_MOST_DIGITS = 40
+# How many units in the last place a number computed in 64 bits may be off, as by .1 + .2.
+_COMPUTED_ULPS = 4
 _PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year")
 # Common numbers for missing values; the first that the column does not have is used.
 _USUAL_MISSING = (-1, -9, -99, -999, -9_999, -99_999, -999_999, -9_999_999, -99_999_999, -999_999_999)
@@ -49,6 +53,7 @@ def nominal(
     *,
     by: Groups | None = None,
     other: Value | None = None,
+    digits: int | None = None,
     buckets: Iterable[Collection[Value]] | Groups = (),
     missing: Sequence[Value] = (),
     missing_as: Value | None = None,
@@ -65,6 +70,8 @@ def nominal(
             or a function that gives the group of each value is possible too.
         other: the value of codes that are not listed, or that `by` has no value for; it comes last if it is not among
             the values. By default such a code is invalid.
+        digits: the length of codes that consist of digits, such as 5 for 00501. A number with fewer digits has lost its
+            zeros, as in a spreadsheet, and they are restored: 501 and 501.0 become 00501.
         missing: the source's codes for missing values.
         missing_as: the value of rows in which the column is missing, which are then kept; omitted by default.
         label: description of the column, for readers.
@@ -77,14 +84,77 @@ def nominal(
             that spreadsheets read as a formula), or buckets overlap or contain other values.
     """
     return _named(
-        "nominal", values, by=by, other=other, buckets=buckets, missing=missing, missing_as=missing_as, label=label
+        "nominal",
+        values,
+        by=by,
+        other=other,
+        digits=digits,
+        buckets=buckets,
+        missing=missing,
+        missing_as=missing_as,
+        label=label,
     )
+
+
+def boolean(
+    labels: Mapping[str, str] | None = None,
+    *,
+    true: Sequence[Value] = (),
+    false: Sequence[Value] = (),
+    missing: Sequence[Value] = (),
+    missing_as: str | None = None,
+    label: str = "",
+) -> Column:
+    """Describe a column of truth values. The values are `false` and `true`, whichever way the source writes them.
+
+    These are read, in any case of letters: true, t, yes, y, 1 and 1.0 as true; false, f, no, n, 0 and 0.0 as false. A
+    released table has true and false as text, and truth values in Parquet; a missing value is an empty field, or null.
+
+    Args:
+        labels: the meaning of `false` and of `true`.
+        true: further codes of the source for true, such as `ja` or 2.
+        false: further codes of the source for false.
+        missing: the source's codes for missing values.
+        missing_as: the name of missing values on pages and in questions; their rows are then kept. By default they are
+            left out.
+        label: description of the column, for readers.
+
+    Returns:
+        The column; its check `isin` is the domain.
+
+    Raises:
+        InvalidInput: a code means two of true, false and missing, or there is a label of another value.
+    """
+    _require_text("the label of a column", label)
+    explained: dict[Value, str] = dict(labels.items()) if labels else {}
+    if not set(explained) <= set(TRUTH_VALUES):
+        raise InvalidInput(f"the labels of a boolean column must be those of false and true, got others: {label}.")
+    for text in explained.values():
+        _require_text(f"the text that explains a value of the column {label!r}", text)
+    own = {folded(code): value for value, codes in ((TRUE, true), (FALSE, false)) for code in codes}
+    absent = {folded(code) for code in missing}
+    if len(own) < len({*map(str, true)}) + len({*map(str, false)}) or absent & set(own):
+        raise InvalidInput(f"a code of a boolean column must be true, false or missing, got one that is two: {label}.")
+    known = {code: value for code, value in (USUAL_TRUTHS | own).items() if code not in absent}
+    column = _column(
+        "nominal",
+        TRUTH_VALUES,
+        checks=[Check.isin(list(TRUTH_VALUES))],
+        keys=list(TRUTH_VALUES),
+        missing=missing,
+        label=label,
+        labels=explained,
+        becomes=_groups_become(lambda code: known.get(folded(code)), TRUTH_VALUES),
+        is_boolean=True,
+    )
+    return column if missing_as is None else with_missing_as(column, missing_as)
 
 
 def ordered(
     values: Sequence[Value] | Mapping[Any, str] | None = None,
     *,
     by: Groups | None = None,
+    digits: int | None = None,
     buckets: Iterable[Collection[Value]] | Groups = (),
     missing: Sequence[Value] = (),
     missing_as: Value | None = None,
@@ -97,6 +167,7 @@ def ordered(
     Args:
         values: the values from the lowest to the highest; otherwise as in `nominal`.
         by: as in `nominal`.
+        digits: as in `nominal`.
         buckets: as in `nominal`.
         missing: as in `nominal`.
         missing_as: as in `nominal`; it comes after all other values.
@@ -108,7 +179,16 @@ def ordered(
     Raises:
         InvalidInput: as in `nominal`.
     """
-    return _named("ordered", values, by=by, buckets=buckets, missing=missing, missing_as=missing_as, label=label)
+    return _named(
+        "ordered",
+        values,
+        by=by,
+        digits=digits,
+        buckets=buckets,
+        missing=missing,
+        missing_as=missing_as,
+        label=label,
+    )
 
 
 def numeric(
@@ -122,11 +202,15 @@ def numeric(
     clip: bool = False,
     also: Mapping[Any, str] | Sequence[float] = (),
     bins: float | Sequence[float] | None = None,
+    written: str | None = None,
     missing: Sequence[Value] = (),
     missing_as: float | None = None,
     label: str = "",
 ) -> Column:
     """Describe a numeric column: low, low + step ... high. The values are integers if `low` and `step` are.
+
+    A number is the number of the column that a program stores in its place: 9.6 with 32 bits, or with the last digit of
+    64 bits that a computation leaves, is 9.6. Nothing else is rounded unless `round` says so.
 
     A column of more than 65,535 numbers needs public bins. It is learnt, drawn and evaluated by bin, and a published
     record has a number drawn uniformly from its bin.
@@ -144,8 +228,11 @@ def numeric(
             rounded nor clipped, and each has a bin and a bucket of its own.
         bins: width of the bins, the first from `low`, or the numbers at which a new bin starts, ascending; `low` need
             not be among them. Without bins each number is a value.
+        written: an example of a number that the source writes with more than its digits, such as `$1,234.50`,
+            `1.234,50 EUR` or `12%`. Its separators and signs are then read past; 12% is 12.
         missing: the source's codes for missing values.
-        missing_as: the number that a missing value becomes; its row is then kept. By default it is left out.
+        missing_as: the number that a missing value becomes in the model; its row is then kept. By default it is left
+            out. A released table has an empty field or null in its place, if no value of the column has that number.
         label: description of the column, for readers.
 
     Returns:
@@ -203,8 +290,9 @@ def numeric(
             special=[float(code) for code in special],
             starts=None if bins is None else starts,
         )
-        if round or clip or bins is not None
+        if round or clip or bins is not None or not grid.whole
         else None,
+        plain_number=None if written is None else plain_number(written, label),
         bins=None if bins is None else Bins(tuple(last for _, last, _ in everything), grid.number_step),
     )
     return column if missing_as is None else with_missing_as(column, missing_as)
@@ -380,6 +468,9 @@ def with_missing_as(column: Column, value: Value) -> Column:
         "bins": None if bins is None else Bins(tuple(last for _, last, _ in everything), bins.step),
         "missing_as": value,
     }
+    if metadata["kind"] == "numeric" or metadata["is_boolean"]:
+        # Nobody averages it: tables have nothing in its place.
+        extended["absent"] = value
     if wanted is not str:
         extended["labels"] = {**metadata["labels"], value: metadata["labels"].get(value, "missing")}
     return _again(column, extended, value)
@@ -430,8 +521,8 @@ def fault_of_column(metadata: Mapping[str, Any], read_as: type | None) -> str | 
         return None
     if metadata["type"] is bool:
         return (
-            "must not have true and false as values, which files write in several ways; state them as the file does, "
-            'such as "True" and "False", or 0 and 1'
+            "must not have True and False as values, which files write in several ways; describe it by boolean(), "
+            "which reads all of them"
         )
     return None if read_as is None else _never_occurs(metadata, read_as)
 
@@ -468,6 +559,7 @@ def _named(
     *,
     by: Groups | None,
     other: Value | None = None,
+    digits: int | None = None,
     buckets: Iterable[Collection[Value]] | Groups,
     missing: Sequence[Value],
     missing_as: Value | None,
@@ -489,6 +581,11 @@ def _named(
     explained = dict(values) if isinstance(values, Mapping) else {}
     for text in explained.values():
         _require_text(f"the text that explains a value of the column {label!r}", text)
+    if digits is not None and not (type(digits) is int and 1 <= digits <= _MOST_DIGITS):
+        raise InvalidInput(f"codes must have 1 to {_MOST_DIGITS} digits, got {digits!r}: {label}.")
+    if digits is not None and not isinstance(listed[0], str) and by is None:
+        raise InvalidInput(f"codes whose zeros are restored must be text, such as '00501', got numbers: {label}.")
+    own = by or (_themselves(listed) if other is not None or digits is not None else None)
     column = _column(
         kind,
         listed,
@@ -497,7 +594,7 @@ def _named(
         missing=missing,
         label=label,
         labels=explained,
-        becomes=None if by is None and other is None else _groups_become(by or _themselves(listed), listed, other),
+        becomes=None if own is None else _groups_become(own, listed, other, digits),
     )
     return column if missing_as is None else with_missing_as(column, missing_as)
 
@@ -525,7 +622,9 @@ def _themselves(values: Sequence[Value]) -> Groups:
     return {str(value): value for value in values}
 
 
-def _groups_become(by: Groups, values: Sequence[Value], other: Value | None = None) -> Becomes:
+def _groups_become(
+    by: Groups, values: Sequence[Value], other: Value | None = None, digits: int | None = None
+) -> Becomes:
     """Map the source's codes to values; a code without one becomes the other value, or unreadable."""
     find = by if callable(by) else {str(code): value for code, value in by.items()}.get
     known = set(values)
@@ -535,7 +634,7 @@ def _groups_become(by: Groups, values: Sequence[Value], other: Value | None = No
 
     def become(column: pd.Series) -> pd.Series:
         codes, distinct = pd.factorize(column)
-        found = [find(str(code)) for code in distinct]
+        found = [find(str(code) if digits is None else with_zeros(str(code), digits)) for code in distinct]
         listed = [value if value in known else nothing for value in found]
         if is_text:
             return pd.Series(_taken(listed, codes), column.index)
@@ -598,6 +697,19 @@ class _Grid:
             is_lower = numbers - self.numbers(lower) < self.numbers(upper) - numbers
         return np.asarray(np.where(is_lower, lower, upper), np.int64)
 
+    def as_meant(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The number of the grid for each number that is one as programs store it; all others as they are.
+
+        A program may have stored it in 32 bits, or computed it in 64, which leaves errors in the last digits.
+        """
+        if self.whole or not numbers.size:
+            return numbers
+        near = self.numbers(self.nearest(numbers))
+        with np.errstate(over="ignore", invalid="ignore"):
+            stored = near.astype(np.float32).astype(np.float64) == numbers
+            computed = np.abs(numbers - near) <= _COMPUTED_ULPS * np.spacing(np.abs(near))
+        return np.where(stored | computed, near, numbers)
+
     def reaches(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether numbers are between the first and the last."""
         return np.asarray((numbers >= self.number(0)) & (numbers <= self.number(self.count - 1)), bool)
@@ -651,7 +763,7 @@ def _numbers_become(
     def become(column: pd.Series) -> pd.Series:
         numbers = column.to_numpy(np.float64, na_value=np.nan).copy()
         amounts = np.isfinite(numbers) & ~np.isin(numbers, np.asarray(special, np.float64))
-        found = numbers[amounts]
+        found = grid.as_meant(numbers[amounts])
         if clip:
             found = np.clip(found, grid.number(0), grid.number(grid.count - 1))
         if rounding:
@@ -711,6 +823,8 @@ def _column(
     labels: Mapping[Value, str] | None = None,
     becomes: Becomes | None = None,
     bins: Bins | None = None,
+    is_boolean: bool = False,
+    plain_number: Callable[[str], str] | None = None,
 ) -> Column:
     """Make a column; values with equal keys share a bucket, and buckets are numbered in order of appearance."""
     value_type = type(values[0])
@@ -726,6 +840,9 @@ def _column(
             "buckets": _numbered(keys),
             "missing": tuple(missing),
             "missing_as": None,
+            "absent": None,
+            "is_boolean": is_boolean,
+            "plain_number": plain_number,
             "step": step,
             "labels": {value: text for value, text in (labels or {}).items() if text},
             # Groups of codes and dates are made of text.

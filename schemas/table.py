@@ -22,6 +22,7 @@ from schemas.kinds import (
     UNREADABLE,
     UNREADABLE_TEXT,
     OpenColumn,
+    boolean,
     dates,
     fault_of_column,
     free_text,
@@ -39,6 +40,7 @@ from schemas.rules import Statement, TotalStatement
 
 __all__ = [
     "UNREADABLE",
+    "boolean",
     "columns_read",
     "dates",
     "domain_of",
@@ -139,7 +141,8 @@ def table(
         raise InvalidInput(f"codes for missing values must belong to columns that are read, got some for {unread[0]}.")
     if target is not None and target not in columns:
         raise InvalidInput(f"the target must be one of {', '.join(columns)}, got {target}.")
-    parsers = [Parser(_typing(wanted, sentinels), name="typed")]
+    forms = {name: entry["plain_number"] for name, entry in metadata.items() if entry["plain_number"] is not None}
+    parsers = [Parser(_typing(wanted, sentinels, forms), name="typed")]
     if universe is not None:
         parsers.append(Parser(_filter(universe), name="universe"))
     fills = any(entry["missing_as"] is not None for entry in metadata.values())
@@ -199,6 +202,8 @@ def domain_of(schema: DataFrameSchema) -> Domain:
                 kind=metadata["kind"],
                 buckets=metadata["buckets"],
                 bins=metadata["bins"],
+                missing=metadata["absent"],
+                is_boolean=metadata["is_boolean"],
             )
         )
     known = _table_metadata(schema)
@@ -349,21 +354,30 @@ def _table_metadata(schema: DataFrameSchema) -> dict[str, Any]:
     return metadata
 
 
-def _typing(wanted: Mapping[str, type], sentinels: Mapping[str, Sequence[Value]]) -> Recode:
-    """Make a parser that turns values into numbers or text."""
+def _typing(
+    wanted: Mapping[str, type],
+    sentinels: Mapping[str, Sequence[Value]],
+    forms: Mapping[str, Callable[[str], str]],
+) -> Recode:
+    """Make a parser that turns values into numbers or text; numbers of a form become plain ones."""
 
     def typed(frame: pd.DataFrame) -> pd.DataFrame:
         # A table from elsewhere may lack a column; pandera reports this better than a KeyError would.
         present = [name for name in wanted if name in frame]
         return pd.DataFrame(
-            {name: _typed(frame[name], sentinels.get(name, ()), text=wanted[name] is str) for name in present},
+            {
+                name: _typed(frame[name], sentinels.get(name, ()), text=wanted[name] is str, form=forms.get(name))
+                for name in present
+            },
             index=frame.index,
         )
 
     return typed
 
 
-def _typed(column: pd.Series, missing: Sequence[Value], *, text: bool) -> pd.Series:
+def _typed(
+    column: pd.Series, missing: Sequence[Value], *, text: bool, form: Callable[[str], str] | None = None
+) -> pd.Series:
     """Turn a column into numbers (float64) or text; null and the codes for missing values become null.
 
     Only distinct values are converted: a census column has few of them, and text is slow.
@@ -373,13 +387,14 @@ def _typed(column: pd.Series, missing: Sequence[Value], *, text: bool) -> pd.Ser
     codes, distinct = pd.factorize(column)  # null has code -1
     if text:
         return pd.Series(_texts(distinct, missing).take(codes, allow_fill=True), column.index)
-    return pd.Series(np.append(_numbers(distinct, missing), np.nan)[codes], column.index)
+    return pd.Series(np.append(_numbers(distinct, missing, form), np.nan)[codes], column.index)
 
 
-def _numbers(distinct: Any, missing: Sequence[Value]) -> NDArray[np.float64]:
+def _numbers(distinct: Any, missing: Sequence[Value], form: Callable[[str], str] | None = None) -> NDArray[np.float64]:
     """Numbers of distinct values: `UNREADABLE` if a value is not a number, null if it means missing."""
     values = pd.Series(distinct, dtype=object)
-    numbers: NDArray[np.float64] = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, copy=True)
+    plain = values if form is None else values.map(lambda value: form(value) if isinstance(value, str) else value)
+    numbers: NDArray[np.float64] = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64, copy=True)
     numbers[np.isnan(numbers)] = UNREADABLE
     codes = [code for code in missing if not isinstance(code, str)]
     numbers[values.isin(list(missing)).to_numpy() | np.isin(numbers, codes)] = np.nan

@@ -29,9 +29,11 @@ class CsvText:
         self.header = _line(domain.names).encode()
         self._arrow = arrow
         self._attributes = domain.attributes
-        self._codes = [{str(value): code for code, value in enumerate(each.values)} for each in domain.attributes]
+        self._codes: list[dict[str | None, int]] = [
+            {_text(value): code for code, value in enumerate(each.stored)} for each in domain.attributes
+        ]
         self._fields = [
-            self._array(self._written(attribute.values, j)) for j, attribute in enumerate(domain.attributes)
+            self._array(self._written(attribute.written, j)) for j, attribute in enumerate(domain.attributes)
         ]
 
     def of_codes(self, columns: Sequence[Any]) -> memoryview:
@@ -62,22 +64,24 @@ class CsvText:
         ]
         return None if any(column.null_count for column in columns) else self.of_codes(columns)
 
-    def _coded(self, column: Any, codes: dict[str, int]) -> Any:
+    def _coded(self, column: Any, codes: dict[str | None, int]) -> Any:
         """The codes of a column's values; null for a value without a code."""
         arrow = self._arrow
         if arrow.types.is_floating(column.type):
             # 0.0 and -0.0 are equal but are written differently.
-            encoded = column.cast(arrow.float64()).view(arrow.int64()).dictionary_encode()
+            encoded = column.cast(arrow.float64()).view(arrow.int64()).dictionary_encode("encode")
             values = encoded.dictionary.view(arrow.float64()).to_pylist()
         else:
-            encoded = column.dictionary_encode()
+            encoded = column.dictionary_encode("encode")
             values = encoded.dictionary.to_pylist()
-        return self._integers([codes.get(str(value)) for value in values]).take(encoded.indices)
+        return self._integers([codes.get(_text(value)) for value in values]).take(encoded.indices)
 
     def _in_bins(self, column: Any, attribute: Attribute) -> Any:
         """A column of numbers; null for a number that is in no bin or is written differently."""
         arrow = self._arrow
         is_float = isinstance(attribute.values[0], float)
+        if attribute.missing is not None and column.type != arrow.null():
+            column = column.fill_null(attribute.missing)
         if column.null_count or not (arrow.types.is_floating if is_float else arrow.types.is_integer)(column.type):
             return arrow.nulls(len(column))
         numbers = column.to_numpy(zero_copy_only=False)
@@ -88,7 +92,9 @@ class CsvText:
     def _numbers(self, column: Any, number: int) -> Any:
         """Numbers as text."""
         encoded = column.dictionary_encode()
-        return self._array(self._written(encoded.dictionary.to_pylist(), number)).take(encoded.indices)
+        missing = self._attributes[number].missing
+        numbers = ["" if value == missing else value for value in encoded.dictionary.to_pylist()]
+        return self._array(self._written(numbers, number)).take(encoded.indices)
 
     def _written(self, values: Sequence[Value], number: int) -> list[bytes]:
         """Values of an attribute as text, with what follows them."""
@@ -112,6 +118,11 @@ class CsvText:
         return arrow.Array.from_buffers(
             kind, length, [None if each is None else arrow.py_buffer(each) for each in buffers]
         )
+
+
+def _text(value: Value | None) -> str | None:
+    """A stored value as text, by which it is found again; null stays null."""
+    return None if value is None else str(value)
 
 
 def _fields(values: Sequence[Value], *, first: bool, last: bool) -> list[bytes]:

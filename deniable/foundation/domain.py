@@ -40,6 +40,7 @@ MAX_CARDINALITY = 65_535
 _LARGEST_NUMBER, _LARGEST_SCALE = 2**53 - 1, 10**12
 _LONGEST_NUMBER = 40
 MOST_RECORDS_OF_A_PERSON = 100
+FALSE, TRUE = TRUTH_VALUES = ("false", "true")
 PERSONS = "-persons-"
 """Separates a dataset's name from the identifier of people if the guarantees in its ledger are for one person."""
 
@@ -80,6 +81,9 @@ class Attribute:
             `nominal`.
         buckets: bucket of each code, the integers 0..bucket_count-1, each used at least once.
         bins: the bin of numbers that each value represents; None if it represents itself.
+        missing: the value that stands for a missing one in the model; tables have an empty field (CSV) or null
+            (Parquet) in its place. None if there is none, or if tables have the value itself, such as a word.
+        is_boolean: whether the values are `false` and `true`, which Parquet stores as truth values.
     """
 
     name: str
@@ -87,6 +91,8 @@ class Attribute:
     kind: Kind
     buckets: tuple[int, ...]
     bins: Bins | None = None
+    missing: Value | None = None
+    is_boolean: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an invalid attribute."""
@@ -107,6 +113,12 @@ class Attribute:
             raise InvalidInput(msg)
         if self.bins is not None:
             self._require_bins(self.bins)
+        if self.missing is not None and self.missing not in self.values:
+            msg = f"the value for missing of attribute {self.name} must be one of its values, and is not; correct it."
+            raise InvalidInput(msg)
+        if self.is_boolean and {*self.values} - {self.missing} != {*TRUTH_VALUES}:
+            msg = f"the values of the boolean attribute {self.name} must be false and true, got others; correct them."
+            raise InvalidInput(msg)
 
     def _require_bins(self, bins: Bins) -> None:
         """Refuse bins that overlap, are out of order, or have a number that cannot be represented exactly."""
@@ -181,6 +193,17 @@ class Attribute:
         units = np.asarray(first, np.int64)[codes] + places * step
         # A quotient of integers below 2^53 is rounded correctly, as is a decimal number when parsed.
         return np.asarray(units / scale if isinstance(self.values[0], float) else units)
+
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        """Each value as text, as CSV has it; for an attribute with bins, the first number of each bin."""
+        return tuple("" if value == self.missing else str(value) for value in self.values)
+
+    @cached_property
+    def stored(self) -> tuple[Value | None, ...]:
+        """Each value as Parquet has it; for an attribute with bins, the first number of each bin."""
+        plain = [value == TRUE if self.is_boolean else value for value in self.values]
+        return tuple(None if value == self.missing else own for value, own in zip(self.values, plain, strict=True))
 
     @property
     def cardinality(self) -> int:
@@ -300,6 +323,8 @@ class Domain:
                 bins=None
                 if "step" not in attribute
                 else Bins(tuple(each["last"] for each in attribute["values"]), attribute["step"]),
+                missing=attribute.get("missing"),
+                is_boolean=attribute.get("type") == "boolean",
             )
             for attribute in document["attributes"]
         )

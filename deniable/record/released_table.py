@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable.foundation.csv_text import CsvText
 from deniable.foundation.domain import Attribute, Domain, Value
@@ -54,7 +55,7 @@ class _InBins:
 
     def issuperset(self, texts: Iterable[str]) -> bool:
         """Whether all texts are among them."""
-        return bool((self._attribute.bins_of_texts(list(texts)) >= 0).all())
+        return bool((codes_of_texts(self._attribute, list(texts)) >= 0).all())
 
 
 class _TypedInBins:
@@ -67,11 +68,31 @@ class _TypedInBins:
     def __init__(self, attribute: Attribute) -> None:
         self._texts = _InBins(attribute)
         self._type = type(attribute.values[0])
+        self._may_be_missing = attribute.missing is not None
 
     def issuperset(self, values: Iterable[tuple[type, Value | None]]) -> bool:
         """Whether all values are among them."""
-        listed = list(values)
+        listed = [value for value in values if not (self._may_be_missing and value[1] is None)]
         return all(kind is self._type for kind, _ in listed) and self._texts.issuperset(str(each) for _, each in listed)
+
+
+def codes_of_texts(attribute: Attribute, texts: Sequence[str]) -> NDArray[np.int64]:
+    """The code of each text of a released table, -1 for texts that no value has.
+
+    Args:
+        attribute: the attribute.
+        texts: the fields of its column.
+    """
+    known = {text: code for code, text in enumerate(attribute.written)}
+    if attribute.bins is None:
+        return np.asarray([known.get(text, -1) for text in texts], np.int64)
+    codes = attribute.bins_of_texts(texts)
+    if attribute.missing is not None:
+        # A missing number is an empty field, and never the number that stands for it in the model.
+        missing = attribute.values.index(attribute.missing)
+        codes[codes == missing] = -1
+        codes[np.asarray([text == "" for text in texts], bool)] = missing
+    return codes
 
 
 def check_csv(file: BinaryIO, domain: Domain) -> TableFindings:
@@ -82,7 +103,7 @@ def check_csv(file: BinaryIO, domain: Domain) -> TableFindings:
         domain: the public domain; values are written as Python writes them.
     """
     allowed = [
-        frozenset(str(value) for value in attribute.values) if attribute.bins is None else _InBins(attribute)
+        frozenset(attribute.written) if attribute.bins is None else _InBins(attribute)
         for attribute in domain.attributes
     ]
     records = 0
@@ -133,7 +154,7 @@ def check_parquet(file: BinaryIO, domain: Domain, reader: Any, most: int | None 
         most: largest permitted number of records; a table that claims more, which takes only a few bytes, is not read.
     """
     allowed = [
-        frozenset(_typed(attribute.values)) if attribute.bins is None else _TypedInBins(attribute)
+        frozenset(_typed(attribute.stored)) if attribute.bins is None else _TypedInBins(attribute)
         for attribute in domain.attributes
     ]
     records = 0
@@ -190,7 +211,7 @@ def first_difference(text: BinaryIO, parquet: BinaryIO, reader: Any) -> int | No
     next(rows)
     before = 0
     for batch in in_batches(reader.ParquetFile(parquet), _BATCH_ROWS):
-        columns = [[str(value) for value in column.to_pylist()] for column in batch.columns]
+        columns = [[_as_text(value) for value in column.to_pylist()] for column in batch.columns]
         typed, written = list(map(list, zip(*columns, strict=True))), list(islice(rows, batch.num_rows))
         if typed != written:
             pairs = enumerate(zip(typed, written, strict=False), before + 1)
@@ -207,7 +228,6 @@ def check_rules(file: BinaryIO, domain: Domain) -> Iterator[str]:
             skipped.
         domain: the public domain.
     """
-    codes = [{str(value): code for code, value in enumerate(attribute.values)} for attribute in domain.attributes]
     rows = _rows(file, _longest_line(domain))
     left = dict(enumerate(domain.rules, 1))
     before = 0
@@ -215,12 +235,12 @@ def check_rules(file: BinaryIO, domain: Domain) -> Iterator[str]:
         yield "its columns are not those of the domain"
         return
     while left and (batch := list(islice(rows, _BATCH_ROWS))):
-        if any(len(row) != len(codes) for row in batch):
-            yield f"its records do not have {len(codes)} values each"
+        if any(len(row) != len(domain) for row in batch):
+            yield f"its records do not have {len(domain)} values each"
             return
         found = [
-            [of.get(value, -1) for value in column] if attribute.bins is None else attribute.bins_of_texts(column)
-            for attribute, of, column in zip(domain.attributes, codes, zip(*batch, strict=True), strict=True)
+            codes_of_texts(attribute, column)
+            for attribute, column in zip(domain.attributes, zip(*batch, strict=True), strict=True)
         ]
         coded = np.asarray(found, np.int64).T
         known = np.flatnonzero((coded >= 0).all(axis=1))
@@ -254,7 +274,7 @@ def _longest_line(domain: Domain) -> int:
     texts = [
         max(
             len(attribute.name),
-            *(len(str(value)) for value in attribute.values),
+            *map(len, attribute.written),
             0 if attribute.bins is None else _LONGEST_NUMBER,
         )
         for attribute in domain.attributes
@@ -294,6 +314,11 @@ def _batch_fault(
             number = next(number for number, value in enumerate(column, first) if value not in values)
             return f"record {number}: {name} has a value that is not in its public domain"
     return None
+
+
+def _as_text(value: Value | None) -> str:
+    """A stored value as CSV has it."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _typed(values: Sequence[Value | None]) -> list[tuple[type, Value | None]]:

@@ -16,7 +16,7 @@ from deniable.foundation.domain import Attribute, Domain
 from deniable.record.released_table import in_batches
 from reports.figures.value_groups import label_of, written_value
 from schemas.spec.release_spec import ReleaseSpec
-from stores.tables.tables import encode
+from stores.tables.tables import codes_of_column
 
 Shares = Sequence[float]
 Band = tuple[Shares, Shares]
@@ -128,9 +128,8 @@ def shares_of(table: Path, domain: Domain) -> dict[str, tuple[float, ...]]:
     with pq.ParquetFile(table) as file:
         for batch in in_batches(file, _ROWS_AT_A_TIME):
             for attribute in domain.attributes:
-                column = batch.column(attribute.name).dictionary_encode()
-                distinct = encode(column.dictionary.to_pandas().to_frame(attribute.name), Domain((attribute,)))[:, 0]
-                counts[attribute.name][distinct] += np.bincount(column.indices, minlength=len(distinct))
+                codes = codes_of_column(batch.column(attribute.name), attribute)
+                counts[attribute.name] += np.bincount(codes, minlength=attribute.cardinality)
     return {name: tuple((count / max(count.sum(), 1)).tolist()) for name, count in counts.items()}
 
 

@@ -8,17 +8,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 from prefect import runtime
 from prefect.artifacts import create_markdown_artifact
 
 from deniable.evaluation.drift import Drift, drift
-from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.record.released_table import codes_of_texts
 from schemas.references import Audience
 from stores.publication.release_folder import PARQUET
 from stores.servers.ui_links import artifact_name
 from stores.statement.statement import TEMPLATES
-from stores.tables.tables import encode
+from stores.tables.tables import codes_of_column
 from stores.vault.workspace import Workspace
 
 _PAIRS = 10
@@ -38,7 +40,7 @@ def drift_of(workspace: Workspace, before: str) -> Drift | None:
     domain = _shared(workspace.spec.domain, old)
     if domain is None:
         return None
-    tables = [encode(pq.read_table(place, columns=list(domain.names)).to_pandas(), domain) for place in (old, new)]
+    tables = [_codes_of(place, domain) for place in (old, new)]
     cardinalities = [len(attribute.values) for attribute in domain.attributes]
     return drift([tables[0]], [tables[1]], domain.names, cardinalities)
 
@@ -68,11 +70,19 @@ def _shared(domain: Domain, old: Path) -> Domain | None:
     for attribute in domain.attributes:
         if attribute.name in held:
             values = set(pq.read_table(old, columns=[attribute.name]).column(0).unique().to_pylist())
-            if values <= set(attribute.values) or _in_bins(attribute, values):
+            if values <= set(attribute.stored) or _in_bins(attribute, values):
                 shared.append(attribute)
     return Domain(tuple(shared)) if shared else None
 
 
 def _in_bins(attribute: Attribute, values: set[Any]) -> bool:
-    """Whether all values are numbers in an attribute's bins."""
-    return attribute.bins is not None and bool((attribute.bins_of_texts([str(value) for value in values]) >= 0).all())
+    """Whether all values are numbers in an attribute's bins, or missing."""
+    texts = ["" if value is None else str(value) for value in values]
+    return attribute.bins is not None and bool((codes_of_texts(attribute, texts) >= 0).all())
+
+
+def _codes_of(table: Path, domain: Domain) -> Codes:
+    """The codes of some attributes of a released table, shape (records, attributes)."""
+    held = pq.read_table(table, columns=list(domain.names))
+    columns = [codes_of_column(held.column(each.name).combine_chunks(), each) for each in domain.attributes]
+    return np.stack(columns, axis=1).astype(np.uint16)

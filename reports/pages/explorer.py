@@ -25,7 +25,7 @@ from reports.pages.pages import render_page
 from reports.plots.measured import MEASURED, CountedTable, counted_by_value
 from schemas.spec.release_spec import ReleaseSpec
 from stores.publication.release_folder import PARQUET
-from stores.tables.tables import encode
+from stores.tables.tables import codes_of_column
 
 EXPLORER: Final = "explore.html"
 
@@ -103,9 +103,8 @@ def _first_codes(table: Path, domain: Domain, rows: int) -> dict[str, NDArray[np
         for batch in in_batches(file, _ROWS_AT_A_TIME):
             taken = batch.slice(0, rows - done)
             for attribute in domain.attributes:
-                column = taken.column(attribute.name).dictionary_encode()
-                distinct = encode(column.dictionary.to_pandas().to_frame(attribute.name), Domain((attribute,)))[:, 0]
-                columns[attribute.name][done : done + len(taken)] = distinct[np.asarray(column.indices)]
+                codes = codes_of_column(taken.column(attribute.name), attribute)
+                columns[attribute.name][done : done + len(taken)] = codes
             done += len(taken)
             if done == rows:
                 break

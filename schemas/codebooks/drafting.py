@@ -21,7 +21,7 @@ LEFT_OUT = "# Left out:"
 """The line before the variables that a draft does not describe."""
 CAN_BE_PROPOSED = "# Open columns can be described by `python -m flows schema discover`, at a separate cost."
 """The last line of a draft with open columns."""
-_FUNCTIONS = ("nominal", "ordered", "numeric", "dates", "identifier")
+_FUNCTIONS = ("nominal", "ordered", "boolean", "numeric", "dates", "identifier")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,14 @@ def _unknown(wanted: Iterable[str], known: Collection[str]) -> Iterator[str]:
             yield f"the codebook must describe {one_line(name)}, and does not; {hint}"
 
 
-def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", person: "Person | None" = None) -> str:
+def schema_text(
+    draft: Draft,
+    *,
+    sources: Sequence[str],
+    description: str = "",
+    person: "Person | None" = None,
+    missing_as: str | None = None,
+) -> str:
     """The text of a schema.
 
     Args:
@@ -120,6 +127,8 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         sources: names of the codebook's files.
         description: description of the table.
         person: what distinguishes people, if they may have several records, and how many of each are used.
+        missing_as: the name of a value for empty fields in the columns for which the codebook states no codes for
+            missing; None leaves their rows out.
     """
     drafted_from = " and ".join(one_line(source).replace('"', "'").replace("\\", "/") for source in sources)
     lines = [
@@ -144,6 +153,8 @@ def schema_text(draft: Draft, *, sources: Sequence[str], description: str = "", 
         lines.append(f"    person={_literal(person.column)},")
         if person.most_records > 1:
             lines.append(f"    most_records={person.most_records},")
+    if missing_as is not None:
+        lines.append(f"    missing_as={_literal(missing_as)},  # of empty fields, whose rows are kept")
     lines += open_lines(draft.open_columns)
     lines.append(")")
     if draft.left_out:
@@ -225,10 +236,8 @@ def _arguments(column: Described) -> Iterator[str]:
     if column.groups is not None:
         yield f"{column.groups.upper()}_CHAPTERS"
         yield f"by={column.groups}_chapter"
-    elif column.form in {"nominal", "ordered"}:
-        yield _values(column.values)
-        if column.other is not None:
-            yield f"other={_literal(column.other)}"
+    elif column.form in {"nominal", "ordered", "boolean"}:
+        yield from _named(column)
     elif column.form == "numeric":
         yield from _numeric(column)
     elif column.form == "dates":
@@ -244,6 +253,16 @@ def _arguments(column: Described) -> Iterator[str]:
     for name, value in named.items():
         if value is not None:
             yield f"{name}={_list(value) if isinstance(value, tuple) else _literal(value)}"
+
+
+def _named(column: Described) -> Iterator[str]:
+    """The arguments of a column of names, codes or truth values."""
+    if column.values:
+        yield _values(column.values, labelled=column.form == "boolean")
+    if column.other is not None:
+        yield f"other={_literal(column.other)}"
+    if column.digits is not None:
+        yield f"digits={column.digits}"
 
 
 def _numeric(column: Described) -> Iterator[str]:

@@ -11,12 +11,13 @@ from decimal import ROUND_CEILING, Decimal
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from deniable.foundation.domain import MAX_CARDINALITY
+from deniable.foundation.domain import MAX_CARDINALITY, TRUTH_VALUES
 from schemas.codebooks.codebook import Entry, Variable
 from schemas.codebooks.value_lists import number
 from schemas.plain_text import LONGEST_LINE, fault_of_cell, fault_of_line, fault_of_name
+from schemas.written_forms import truth_of
 
-Form: TypeAlias = Literal["nominal", "ordered", "numeric", "dates", "identifier"]
+Form: TypeAlias = Literal["nominal", "ordered", "boolean", "numeric", "dates", "identifier"]
 Number: TypeAlias = int | float
 
 _LARGEST = 2**53
@@ -26,7 +27,7 @@ _MEASURED_STEPS, _FINEST = 1000, Decimal("1e-9")
 # The released period of dates, by the number of days that they span.
 _PERIODS = (("day", 100), ("month", 20 * 366))
 _NICE = (1, 2, 5)
-_MISSING = "missing"
+MISSING = "missing"
 _MISSING_NUMBERS = (-1, -9, -99, -999, -9_999, -99_999, -999_999, -9_999_999)
 
 
@@ -47,6 +48,7 @@ class Described:
         clips: whether numbers beyond the range become its ends.
         other: the value of unlisted codes; None if they are invalid.
         also: special codes besides numbers, with their labels.
+        digits: the length of codes that consist of digits, some of which begin with a zero; None for others.
         missing: codes for missing values.
         missing_as: the value that a missing one becomes; None if the codebook states no codes for missing values.
         written: the form of dates, in the notation of `strptime`.
@@ -68,6 +70,7 @@ class Described:
     clips: bool = False
     other: str | None = None
     also: tuple[tuple[Number, str], ...] = ()
+    digits: int | None = None
     missing: tuple[str | Number, ...] = ()
     missing_as: str | Number | None = None
     written: str | None = None
@@ -129,7 +132,7 @@ def _settled(variable: Variable, label: str) -> Described | LeftOut:
     elif variable.kind in {"icd9", "icd10"}:
         found = _chapters(variable, label)
     elif variable.kind == "boolean":
-        found = _names(variable, variable.entries or (Entry(value="false"), Entry(value="true")), label, "nominal")
+        found = _truths(variable, label)
     elif ranges:
         found = _numbers(variable, ranges, label)
     elif variable.kind == "numeric" or _has_special_codes_alone(variable):
@@ -153,6 +156,31 @@ def _has_special_codes_alone(variable: Variable) -> bool:
     """Whether only codes below zero have labels, as for amounts."""
     found = [number(entry.value) for entry in variable.entries]
     return bool(found) and all(each is not None and each < 0 for each in found)
+
+
+def _truths(variable: Variable, label: str) -> Described:
+    """A column of truth values; of two names, if the codebook has names that do not say which of them is true."""
+    meant = {entry.value: truth_of(entry.value) for entry in variable.entries}
+    if variable.entries and (sorted(filter(None, meant.values())) != [*TRUTH_VALUES] or None in meant.values()):
+        return _names(variable, variable.entries, label, "nominal")
+    labels = {meant[entry.value]: _shortened(entry.label) for entry in variable.entries}
+    texts = labels if any(labels.values()) else {}
+    return Described(
+        name=variable.name,
+        form="boolean",
+        label=label,
+        values=tuple((value, texts[value]) for value in TRUTH_VALUES if texts),
+        missing=_codes(variable.missing, numbers=False),
+        missing_as=MISSING if variable.missing else None,
+    )
+
+
+def _digits_of(values: Sequence[str | int]) -> int | None:
+    """The common length of codes of digits, if some begin with a zero, which a spreadsheet would have removed."""
+    texts = [value for value in values if isinstance(value, str) and value.isascii() and value.isdigit()]
+    lengths = set(map(len, texts))
+    is_code = len(texts) == len(values) and len(lengths) == 1 and any(text.startswith("0") for text in texts)
+    return lengths.pop() if is_code else None
 
 
 def _names(variable: Variable, entries: Sequence[Entry], label: str, form: Form) -> Described:
@@ -179,6 +207,7 @@ def _names(variable: Variable, entries: Sequence[Entry], label: str, form: Form)
         form=form,
         label=label,
         values=tuple(zip(typed, map(_shortened, texts), strict=True)),
+        digits=_digits_of(typed),
         missing=_codes(variable.missing, numbers=whole),
         missing_as=missing_as,
     )
@@ -302,7 +331,7 @@ def _chapters(variable: Variable, label: str) -> Described:
         label=label,
         groups="icd9" if variable.kind == "icd9" else "icd10",
         missing=variable.missing,
-        missing_as=_MISSING if variable.missing else None,
+        missing_as=MISSING if variable.missing else None,
         remark="each code becomes its chapter",
     )
 
@@ -333,7 +362,7 @@ def _dates(variable: Variable, label: str) -> Described | LeftOut:
         high=days[1].isoformat(),
         written=variable.pattern,
         missing=variable.missing,
-        missing_as=_MISSING if variable.missing else None,
+        missing_as=MISSING if variable.missing else None,
     )
 
 
@@ -424,7 +453,7 @@ def _free_number(
 
 
 def _free_word(taken: Sequence[object]) -> str:
-    word = _MISSING
+    word = MISSING
     while word in taken:
         word = f"not stated ({word})"
     return word

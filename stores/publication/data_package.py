@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from deniable.foundation.domain import Attribute, Domain, Value
+from deniable.foundation.domain import FALSE, TRUE, Attribute, Domain, Value
 from schemas.spec.release_spec import ReleaseSpec
 from stores.publication.release_folder import CSV, PARQUET
 from stores.vault.workspace import file_digest
@@ -79,7 +79,8 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
 def table_schema(domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """A public domain as a Table Schema: the fields in column order, with all values that each may have.
 
-    No value of a release is ever missing, so nothing in it is to be read as missing, not even an empty text.
+    A number or a truth value is missing where its field is empty, if its attribute has a value for missing. Nothing
+    else is to be read as missing, not even an empty text.
 
     Args:
         domain: the domain.
@@ -111,18 +112,30 @@ def _file(path: Path, *, name: str, title: str, media_type: str) -> dict[str, An
 
 def _field(attribute: Attribute, title: str, labels: Mapping[str, str]) -> dict[str, Any]:
     """An attribute: its type and its possible values, as bounds if these are sufficient."""
-    values, field_type = attribute.values, _TYPES[type(attribute.values[0])]
+    there = [code for code, value in enumerate(attribute.values) if value != attribute.missing]
+    values, field_type = [attribute.values[code] for code in there], _TYPES[type(attribute.values[0])]
+    required = attribute.missing is None
     field: dict[str, Any] = {"name": attribute.name, "type": field_type, **({"title": title} if title else {})}
+    if not required:
+        field["missingValues"] = [""]
+    if attribute.is_boolean:
+        return field | {
+            "type": "boolean",
+            "trueValues": [TRUE],
+            "falseValues": [FALSE],
+            "constraints": {"required": required},
+        }
     if attribute.bins is not None:
         # In floating point their number may be too large to list.
-        return field | {"constraints": {"required": True, "minimum": values[0], "maximum": attribute.bins.last[-1]}}
+        last = attribute.bins.last[there[-1]]
+        return field | {"constraints": {"required": required, "minimum": values[0], "maximum": last}}
     if attribute.kind != "numeric" and field_type in {"string", "integer"}:
         # The enumeration again, for readers that load categories, with the meaning of each value.
         categories = [_category(value, labels) for value in values]
         field |= {"categories": categories, "categoriesOrdered": attribute.is_ordered}
     elif field_type == "integer" and all(after == int(before) + 1 for before, after in pairwise(values)):
-        return field | {"constraints": {"required": True, "minimum": values[0], "maximum": values[-1]}}
-    return field | {"constraints": {"required": True, "enum": list(values)}}
+        return field | {"constraints": {"required": required, "minimum": values[0], "maximum": values[-1]}}
+    return field | {"constraints": {"required": required, "enum": list(values)}}
 
 
 def _category(value: Value, labels: Mapping[str, str]) -> dict[str, Value]:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from deniable.foundation.csv_text import CsvText
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import Refused
-from deniable.record.released_table import TableFindings, check_parquet, in_batches, is_text_of
+from deniable.record.released_table import TableFindings, check_parquet, codes_of_texts, in_batches, is_text_of
 from deniable.samplers.within_bins import WithinBins
 from stores.tables.overlapped import ParquetBehind
 from stores.tables.tables import decode
@@ -49,8 +49,10 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes], within: W
         raise ValueError("a table with bins needs what draws the numbers of the bins")
     written = CsvText(domain, pa)
     # The schema of pandas, with types and metadata, for readers that use pandas.
-    schema = pa.Schema.from_pandas(decode(np.zeros((1, len(domain)), np.uint16), domain), preserve_index=False)
-    values = [pa.array(of.values, schema.field(of.name).type) for of in domain.attributes]
+    example = decode(np.zeros((1, len(domain)), np.uint16), domain)
+    example = example.assign(**{of.name: np.zeros(1, bool) for of in domain.attributes if of.is_boolean})
+    schema = pa.Schema.from_pandas(example, preserve_index=False)
+    values = [pa.array(of.stored, schema.field(of.name).type) for of in domain.attributes]
     rows = 0
     with (
         (folder / CSV).open("wb") as text,
@@ -64,12 +66,19 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes], within: W
             ]
             text.write(written.of_codes(columns))
             table = [
-                those if number in numbers else of.take(those)
+                _without_missing(those, domain.attributes[number]) if number in numbers else of.take(those)
                 for number, (of, those) in enumerate(zip(values, columns, strict=True))
             ]
             writer.write_batch(pa.RecordBatch.from_arrays(table, schema=schema))
             rows += len(codes)
     return rows
+
+
+def _without_missing(numbers: pa.Array, attribute: Attribute) -> pa.Array:
+    """Drawn numbers, with null in place of the number that stands for a missing one."""
+    if attribute.missing is None:
+        return numbers
+    return pc.if_else(pc.equal(numbers, attribute.missing), pa.scalar(None, numbers.type), numbers)
 
 
 def describe_domain(
@@ -92,6 +101,8 @@ def describe_domain(
                 "title": titles.get(attribute.name, ""),
                 "kind": attribute.kind,
                 **({} if attribute.bins is None else {"step": attribute.bins.step}),
+                **({} if attribute.missing is None else {"missing": attribute.missing}),
+                **({"type": "boolean"} if attribute.is_boolean else {}),
                 "values": [
                     {"value": value, "label": labels.get(attribute.name, {}).get(str(value), ""), "bucket": bucket}
                     | ({} if attribute.bins is None else {"last": attribute.bins.last[code]})
@@ -172,10 +183,14 @@ def _check_records(
 def _allowed(attribute: Attribute, *, as_text: bool) -> Callable[["pd.Series[Any]"], bool]:
     """Tests whether all values are ones that an attribute may take, unchanged or as written in CSV."""
     if attribute.bins is not None:
-        return lambda column: bool((attribute.bins_of_texts(column.astype(str).to_list()) >= 0).all())
-    values = pd.Series(attribute.values)
-    listed = values.astype(str) if as_text else values
+        return lambda column: bool((codes_of_texts(attribute, _fields(column)) >= 0).all())
+    listed = pd.Series(attribute.written) if as_text else pd.Series(attribute.stored)
     return lambda column: bool(column.isin(listed).all())
+
+
+def _fields(column: "pd.Series[Any]") -> list[str]:
+    """The values of a column as CSV has them."""
+    return ["" if pd.isna(value) else str(value) for value in column]
 
 
 def _read_parquet(path: Path) -> Iterator[pd.DataFrame]:

@@ -51,7 +51,7 @@ class ParquetPart:
         columns: columns given by its path, with their value in all rows.
     """
 
-    malformed_rows = 0
+    malformed_rows = empty_rows = 0
 
     def __init__(self, system: fs.FileSystem, path: str, name: str, columns: dict[str, str | None]) -> None:
         self.name = name

@@ -8,6 +8,7 @@ values: it trims text and replaces empty text by null, and changes nothing else 
 import codecs
 import csv
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,13 +17,13 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -36,6 +37,9 @@ from stores.tables.partitions import is_in_a_store, parts_in_folder, parts_in_st
 
 _BLOCK_BYTES = 4 << 20
 _LIMIT_OF_FIELDS = Lock()
+# Delimiters, blanks and quotes alone in a line; a longer line is not searched for across blocks.
+_EMPTY_ROW = re.compile(rb'\n[ \t"]*,[ \t",]*\r?\n')
+_LONGEST_EMPTY_ROW = 1 << 16
 _ENDLESS_ROW = "straddling object"  # Arrow's word for a row that is longer than a block
 
 
@@ -53,6 +57,10 @@ class TableFile(Protocol):
     @property
     def malformed_rows(self) -> int:
         """Rows read so far with too few or too many fields; they are left out."""
+
+    @property
+    def empty_rows(self) -> int:
+        """Rows met so far whose every field is empty; they are no records."""
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Read some columns, in batches of about a given number of rows."""
@@ -87,6 +95,11 @@ class Source:
     def malformed_rows(self) -> int:
         """Rows met so far that have too few or too many fields."""
         return sum(table.malformed_rows for table in self._tables)
+
+    @property
+    def empty_rows(self) -> int:
+        """Rows met so far whose every field is empty."""
+        return sum(table.empty_rows for table in self._tables)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read everything once, in chunks; all chunks have the source's schema."""
@@ -187,7 +200,7 @@ class ParquetTable:
         name: its name in messages.
     """
 
-    malformed_rows = 0
+    malformed_rows = empty_rows = 0
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -214,12 +227,14 @@ class CsvTable:
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
-        self.malformed_rows = 0
+        self.malformed_rows = self.empty_rows = 0
         self._path = path
         with _reading(name):
-            _require_text(path, name)
+            self._has_empty_rows = _require_text(path, name)
         with _reading(name), _opened_csv(path, lambda _: "skip") as reader:
             self._header: list[str] = reader.schema.names
+        # In a table of one column an empty line is a record whose only field is empty.
+        self._skips_empty_lines = len(self._header) > 1
         # Spaces may surround the names, and quotes may follow a space, which Arrow treats as part of the name.
         names = [written.strip().strip('"') for written in self._header]
         _require_different(name, names)
@@ -247,12 +262,25 @@ class CsvTable:
                 self.malformed_rows += 1 + row.text.count("\n")
             return "skip"
 
-        with _reading(self.name), _opened_csv(self._path, second_look, written) as reader:
-            for batch in reader:
-                yield batch.rename_columns(list(columns))
+        # A row is empty if all of its fields are, not only those that are read.
+        opened = self._header if self._has_empty_rows else written
+        with (
+            _reading(self.name),
+            _opened_csv(self._path, second_look, opened, skips_empty_lines=self._skips_empty_lines) as reader,
+        ):
+            for batch in map(self._without_empty_rows, reader) if self._has_empty_rows else reader:
+                yield batch.select(written).rename_columns(list(columns))
                 arrays = [pa.array([fields[place] for fields in repaired], pa.string()) for place in places]
                 repaired.clear()
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+    def _without_empty_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with any content; the others are counted."""
+        kept = pa.array(np.zeros(len(batch), bool))
+        for column in batch.columns:
+            kept = pc.or_(kept, pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(column), ""), fill_value=False))
+        self.empty_rows += pc.sum(pc.invert(kept)).as_py() or 0
+        return batch.filter(kept)
 
 
 def _fields_of(row: str) -> list[str]:
@@ -306,6 +334,11 @@ class JoinedTable:
         """Rows met so far that have too few or too many fields."""
         return self._table.malformed_rows
 
+    @property
+    def empty_rows(self) -> int:
+        """Rows met so far whose every field is empty."""
+        return self._table.empty_rows
+
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Read some columns in batches; columns of the second table are null if it has no matching row."""
         own = [name for name in columns if name not in self._from_other]
@@ -317,13 +350,19 @@ class JoinedTable:
 
 
 def _opened_csv(
-    path: Path, on_malformed: Callable[[arrow_csv.InvalidRow], str], columns: Sequence[str] = ()
+    path: Path,
+    on_malformed: Callable[[arrow_csv.InvalidRow], str],
+    columns: Sequence[str] = (),
+    *,
+    skips_empty_lines: bool = True,
 ) -> arrow_csv.CSVStreamingReader:
     """Open a CSV file, compressed or not, as text; all columns if none are named."""
     return arrow_csv.open_csv(
         str(path),
         read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=on_malformed),
+        parse_options=arrow_csv.ParseOptions(
+            newlines_in_values=True, invalid_row_handler=on_malformed, ignore_empty_lines=skips_empty_lines
+        ),
         convert_options=arrow_csv.ConvertOptions(
             include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string()), null_values=[""]
         ),
@@ -403,13 +442,24 @@ def _reading(name: str) -> Iterator[None]:
         ) from None
 
 
-def _require_text(path: Path, name: str) -> None:
-    """Refuse a CSV file without records or with bytes that are not UTF-8, which Arrow would print."""
-    has_rows = False
+def _require_text(path: Path, name: str) -> bool:
+    """Refuse a CSV file without records or with bytes that are not UTF-8, which Arrow would print.
+
+    Returns:
+        Whether it may have rows whose every field is empty.
+    """
+    has_rows = has_empty_rows = False
+    ending = b""
     try:
         with pa.input_stream(str(path)) as stream:
-            for text in codecs.iterdecode(iter(partial(stream.read, _BLOCK_BYTES), b""), "utf-8-sig"):
+            decoded = codecs.getincrementaldecoder("utf-8-sig")()
+            while block := stream.read(_BLOCK_BYTES):
+                text = decoded.decode(block)
                 has_rows = has_rows or len(text.lstrip().splitlines()) > 1
+                has_empty_rows = has_empty_rows or _EMPTY_ROW.search(ending + block) is not None
+                ending = block[-_LONGEST_EMPTY_ROW:]
+            decoded.decode(b"", final=True)
+            has_empty_rows = has_empty_rows or _EMPTY_ROW.search(ending + b"\n") is not None
     except UnicodeDecodeError:
         raise InvalidInput(
             f"the source {name} must be text in UTF-8, and has bytes that are not; "
@@ -420,6 +470,7 @@ def _require_text(path: Path, name: str) -> None:
             f"the source {name} must have a row that names the columns and records below it, and has no record; "
             f"check that it is the right file, and that it is complete."
         )
+    return has_empty_rows
 
 
 def _require_columns(table: TableFile, columns: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.domain import FALSE, TRUE, Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from stores.tables.overlapped import ParquetBehind, ahead
 from stores.tables.sources import Source
@@ -26,7 +26,7 @@ VALID = "row is valid"
 PERSON = "first row of the person"
 """Name of the column with the place of the first row of each row's person; no attribute has this name."""
 
-_MALFORMED = b"malformed_rows"
+_MALFORMED, _EMPTY = b"malformed_rows", b"empty_rows"
 _LARGEST_FLOAT = 1 << 53
 
 
@@ -46,12 +46,19 @@ def write_snapshot(path: Path, source: Source) -> int:
             writer.write_batch(batch)
             rows += len(batch)
         writer.add_key_value_metadata({_MALFORMED: str(source.malformed_rows)})
+        if source.empty_rows:
+            writer.add_key_value_metadata({_EMPTY: str(source.empty_rows)})
     return rows
 
 
 def malformed_rows(path: Path) -> int:
     """Number of rows of the source that could not be split into fields and are not in the snapshot."""
     return int(pq.read_metadata(path).metadata[_MALFORMED])
+
+
+def empty_rows(path: Path) -> int:
+    """Number of rows of the source whose every field is empty, which are no records and are not in the snapshot."""
+    return int(pq.read_metadata(path).metadata.get(_EMPTY, 0))
 
 
 def read_frames(path: Path) -> Iterator[pd.DataFrame]:
@@ -253,6 +260,29 @@ def encode(frame: pd.DataFrame, domain: Domain) -> Codes:
             raise InvalidInput(f"the values of {attribute.name} must lie in the domain, and some do not.")
         codes[:, column] = found
     return codes
+
+
+def codes_of_column(column: pa.Array, attribute: Attribute) -> NDArray[np.int64]:
+    """Replace the values of a column of a released Parquet table by their codes.
+
+    Args:
+        column: the column.
+        attribute: the values that the codes stand for.
+
+    Returns:
+        Codes, shape (rows,).
+
+    Raises:
+        InvalidInput: a value lies outside the domain.
+    """
+    encoded = column.dictionary_encode("encode")
+    distinct = encoded.dictionary
+    if attribute.is_boolean:
+        distinct = pc.if_else(distinct, TRUE, FALSE)
+    if attribute.missing is not None:
+        distinct = distinct.fill_null(attribute.missing)
+    own = encode(distinct.to_pandas().to_frame(attribute.name), Domain((attribute,)))[:, 0]
+    return np.asarray(own[encoded.indices.to_numpy()], np.int64)
 
 
 def decode(codes: Codes, domain: Domain) -> pd.DataFrame:

@@ -127,7 +127,7 @@ def fit_of(spec: ReleaseSpec, cache: Path, vault: Path) -> Fit:
         with opened_source(spec, cache) as source:
             for batch in source.batches():
                 fit.take(spec.schema, frame_of(pa.Table.from_batches([batch])))
-            fit.malformed = source.malformed_rows
+            fit.malformed, fit.empty = source.malformed_rows, source.empty_rows
     except DeniableError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record

@@ -22,7 +22,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from schemas.table import holds_text
 from stores.tables.overlapped import ParquetBehind
-from stores.tables.tables import VALID, malformed_rows, read_frames
+from stores.tables.tables import VALID, empty_rows, malformed_rows, read_frames
 from stores.tracking.step_run import recorded_step
 from stores.vault.exact_counts import refused_by_counts
 from stores.vault.workspace import Workspace
@@ -36,6 +36,7 @@ class Findings:
     Attributes:
         rows: number of rows read.
         malformed: number of rows of the source with too few or too many fields, which are not among the rows read.
+        empty: number of rows of the source whose every field is empty, which are no records; not among the rows read.
         out_of_universe: number of rows out of scope.
         missing: number of rows in scope that lack a value, but have no invalid one.
         invalid: number of rows in scope with a value that fails a check.
@@ -45,6 +46,7 @@ class Findings:
 
     rows: int = 0
     malformed: int = 0
+    empty: int = 0
     out_of_universe: int = 0
     missing: int = 0
     invalid: int = 0
@@ -99,6 +101,7 @@ class Findings:
             "missing": self.missing,
             "invalid": self.invalid,
             "malformed": self.malformed,
+            "empty": self.empty,
             "missing_cells": dict(self.missing_by_column),
             "invalid_cells": {f"{column} {check}": count for (column, check), count in self.invalid_by_check.items()},
         }
@@ -107,6 +110,8 @@ class Findings:
         """Yield lines on how many rows are left out, why, and because of which columns, the most frequent first."""
         yield left_out_in_words(self.in_scope, missing=self.missing, invalid=self.invalid, malformed=self.malformed)
         yield f"{self.out_of_universe:,} rows are out of scope"
+        if self.empty:
+            yield f"{self.empty:,} empty lines are no rows"
         for column, count in self.missing_by_column.most_common():
             yield f"missing, {column}: {count:,}"
         for (column, check), count in self.invalid_by_check.most_common():
@@ -146,7 +151,7 @@ def validate(workspace: Workspace, snapshot: Reference) -> Reference:
     """
     schema = workspace.spec.schema
     with recorded_step(workspace, "validate", inputs=[snapshot]) as step:
-        findings = Findings(malformed=malformed_rows(snapshot.path))
+        findings = Findings(malformed=malformed_rows(snapshot.path), empty=empty_rows(snapshot.path))
         with workspace.writing("checked.parquet", Audience.RESTRICTED) as path:
             layout = _layout(schema)
             with ParquetBehind(path, layout) as writer:

@@ -248,7 +248,7 @@ def test_a_frictionless_schema_is_read(tmp_path: Path, *, packed: bool) -> None:
     assert {name: len(each.values) for name, each in found.items()} == {
         "age": 18, "sex": 3, "grade": 2, "yes": 2, "score": 1001, "day": 2,
     }  # fmt: skip
-    assert found["yes"].values == ("N", "Y")
+    assert found["yes"].values == ("false", "true")
     assert found["grade"].kind == "ordered"
 
 

@@ -316,7 +316,7 @@ def test_what_no_release_can_have_is_refused_for_all_columns_at_once() -> None:
     assert lines[0] == "the schema is wrong in 6 of its columns:"
     assert [line.split()[1] for line in lines[1:]] == ["notes", "smokes", "class", "race", "sex", "home"]
     assert "leave it out" in lines[1]
-    assert "0 and 1" in lines[2]
+    assert "describe it by boolean()" in lines[2]
     assert "write 'b'" in lines[3]
     assert "code for missing" in lines[4]
 

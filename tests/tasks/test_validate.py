@@ -62,6 +62,7 @@ def test_failures_are_counted_by_column_and_check_over_all_chunks(tmp_path: Path
         "missing": 3,
         "invalid": 4,
         "malformed": 0,
+        "empty": 0,
         "missing_cells": {"job": 1, "sex": 1, "rich": 1},
         "invalid_cells": {
             "job isin": 1,

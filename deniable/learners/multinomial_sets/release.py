@@ -64,7 +64,7 @@ def released_sets(described: Mapping[str, Any], urns: Mapping[str, Any], records
     header = next(reader, [])
     if tuple(header) != domain.names:
         raise InvalidInput("the table must have the columns of the schema, got others.")
-    codes = [{str(value): code for code, value in enumerate(each.values)} for each in domain.attributes]
+    codes = [{text: code for code, text in enumerate(each.written)} for each in domain.attributes]
     places = []
     for row in reader:
         place = 0

@@ -231,6 +231,7 @@ def write_draft(
         InvalidInput: the files exist, the draft has no attribute, or a text in it cannot be used.
     """
     from schemas.codebooks.drafting import schema_text, spec_text  # noqa: PLC0415 - as above
+    from schemas.codebooks.settling import MISSING  # noqa: PLC0415
 
     if not draft.attributes:
         reasons = "; ".join(f"{each.name}: {each.reason}" for each in draft.left_out[:3])
@@ -241,7 +242,7 @@ def write_draft(
         )
     files = files_of_draft(folder, name, replace=replace)
     texts = (
-        schema_text(draft, sources=sources, description=title, person=person),
+        schema_text(draft, sources=sources, description=title, person=person, missing_as=MISSING),
         spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title),
     )
     write_and_load(files, texts, sources=sources, quoting=quoting)
@@ -351,6 +352,8 @@ def fit_lines(spec: "ReleaseSpec", fit: "Fit") -> Iterator[str]:
     left_out = fit.rows - fit.out_of_universe + fit.malformed - fit.valid
     scope = f", {fit.out_of_universe:,} of them out of scope" if fit.out_of_universe else ""
     yield f"{fit.rows + fit.malformed:,} rows{scope}: {fit.valid:,} kept, {left_out:,} left out"
+    if fit.empty:
+        yield f"{fit.empty:,} empty lines are no rows, and were ignored"
     if fit.malformed:
         yield f"{fit.malformed:,} rows have too few or too many fields"
     if (person := spec.domain.person) is not None:
