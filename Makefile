@@ -3,6 +3,7 @@ PYTHON ?= python3
 SPEC ?= deployments/specs/acs_ma.yaml
 VENV := .venv
 BIN := $(VENV)/bin
+NEWEST := $(VENV)-newest
 PACKAGES := $(VENV)/.installed-packages
 RUNTIME := $(VENV)/.installed-runtime
 TOOLS := $(VENV)/.installed-tools
@@ -19,7 +20,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference bench-buckets papers paper-003 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
+.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-peers bench-inference bench-buckets papers paper-003 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -68,10 +69,20 @@ test-quick: $(DEV) ## test the mathematics and the contracts, in less than a min
 test-nightly: $(DEV) $(PGM) $(BROWSER) ## run all tests with all examples that they draw, test-quick, and then test-system
 	@TESTS=nightly $(PYTEST) --numprocesses=$(PROCESSES)
 	@$(MAKE) --no-print-directory test-quick
+	@$(BIN)/python -m pytest -n 0 -o norecursedirs= tests/borders
 	@$(MAKE) --no-print-directory test-system
 
 test-system: $(DEV) ## test a week of nights in which everything goes down once, and every server at every moment of a release
 	@$(BIN)/python -m pytest -o norecursedirs= tests/system
+
+test-newest: $(DEV) ## install the newest versions of all libraries, whatever is pinned, and test what is relied on, with the releases of tests/golden
+	@test -x $(NEWEST)/bin/python || $(PYTHON) -m venv $(NEWEST)
+	@$(BIN)/python -m tests.borders.newest >$(NEWEST)/newest.txt
+	@echo "Installing the newest versions into $(NEWEST) (a few minutes) ..."
+	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --only-binary :all: -r $(NEWEST)/newest.txt
+	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(NEWEST)/bin/python -m pip list --format=freeze --disable-pip-version-check | grep -iE '^(prefect|mlflow|numba|numpy|pandas|pandera|pyarrow|sqlalchemy|distributed)=='
+	@PYTHONDONTWRITEBYTECODE= $(NEWEST)/bin/python -m pytest -n 0 -o norecursedirs= tests/borders tests/golden tests/flows/test_release.py
 
 ui: $(RUNTIME) ## show the pages of MLflow and Prefect on this machine's loopback
 	@$(BIN)/python -m flows ui
