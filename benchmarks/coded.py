@@ -5,9 +5,14 @@ Nothing here imports pandas: a learner that `make bench-peers` measures imports 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from deniable.foundation.domain import Attribute, Codes, Domain
+from deniable.foundation.keys import ReleaseKey
+from deniable.models.sequential_kernels import Network
+from deniable.samplers.seedless.sampler import sampler
+from deniable.samplers.seedless.spec import Entry
 
 
 def domain_of(meta: Mapping[str, Any]) -> Domain:
@@ -28,6 +33,19 @@ def domain_of(meta: Mapping[str, Any]) -> Domain:
         ),
         target=meta["target"],
     )
+
+
+def of_model(net: Network, key: ReleaseKey, records: int) -> Codes:
+    """Return records of a model alone, drawn as in a release of one chunk.
+
+    Args:
+        net: the model.
+        key: the key.
+        records: number of records.
+    """
+    entry = Entry(guarantee="seedless", records=records, chunk_candidates=records)
+    opened = partial(key.stream, step="draw", inputs="benchmark")
+    return sampler(entry, net.domain, lambda delta: delta).open(net, None, opened)(0, records)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from benchmarks.coded import Rows, domain_of
+from benchmarks.coded import Rows, domain_of, of_model
 from benchmarks.measuring import markdown, spread
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
@@ -231,13 +231,8 @@ def released(half: Half, entry: LearnerEntry, number: int) -> Released:
         made |= step.run(rows_of, read, partial(key.stream, step=step.name, inputs="benchmark")).products
     fit = time.process_time() - start
     net = model_from_document(half.domain, made["model"])
-    rows, m = len(half.train), len(half.domain)
-    words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={}).take(rows * m)
-    more = key.stream(step="draw", mechanism="match", inputs="benchmark", parameters={}).take(
-        net.words_of_matching(rows)
-    )
     start = time.process_time()
-    records = net.matched(net.sample_evenly(words), more)
+    records = of_model(net, key, len(half.train))
     return Released(records, fit, time.process_time() - start)
 
 

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.coded import Rows, domain_of
+from benchmarks.coded import Rows, domain_of, of_model
 from benchmarks.peer_programs.driver import Draw, Fit, Request
-from deniable.foundation.domain import Codes
 from deniable.foundation.keys import ReleaseKey
 from deniable.learners.registry import entry_of, steps_of
 from deniable.models.model_formats import model_from_document
@@ -28,14 +27,7 @@ def _fit(asked: dict[str, Any], request: Request) -> Draw:
         read = {name: made[name] for name in step.reads}
         made |= step.run(Rows(codes), read, partial(key.stream, step=step.name, inputs="benchmark")).products
     net = model_from_document(domain, made["model"])
-
-    def draw(records: int) -> Codes:
-        words = key.stream(step="draw", mechanism="sample", inputs="benchmark", parameters={})
-        more = key.stream(step="draw", mechanism="match", inputs="benchmark", parameters={})
-        evenly = net.sample_evenly(words.take(records * len(domain)))
-        return net.matched(evenly, more.take(net.words_of_matching(records)))
-
-    return draw
+    return partial(of_model, net, key)
 
 
 PROGRAMS: Final[dict[str, Fit]] = {

@@ -53,9 +53,13 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "discover": 1,
         # The noisy histogram of prefixes.
         "noise_seeds": 1,
-        # Attempts of seeds, the records of the model beside them, and the choice among both.
-        "attempt_seeds": 1,
-        # Candidates drawn from seeds and tested; the streams of all records.
+        # Attempts of seeds, the records of the model beside them, and the choice among both. Version 2 matches those of
+        # the model, and rakes to the tables of pairs that it was made of; version 1 raked to those of its records.
+        "attempt_seeds": 2,
+        # Records of the model alone. Version 2 chooses those of a smaller release from more by raking, and matches them
+        # before and after; in version 1 they had no line of their own, and were only matched.
+        "synthesize_seedless": 2,
+        # Candidates drawn from seeds and tested; the streams of all other records.
         "synthesize": 1,
         # Candidates whose plausible seeds are counted among some that are scored. Version 2 draws the number of scored
         # ones from the number of all; version 1 scored seeds one by one.
@@ -97,6 +101,8 @@ def drawing_of(learner: str, step: str, synthesis: Mapping[str, object] | None =
     """
     if step == "synthesize" and synthesis is not None and synthesis.get("max_check_plausible") is not None:
         return "synthesize_scored"
+    if step == "synthesize" and synthesis is not None and synthesis.get("guarantee") == "seedless":
+        return "synthesize_seedless"
     own = f"{_OWN[step]}_{learner}" if step in _OWN else step
     return own if own in VERSIONS else step
 

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from deniable.foundation.domain import Codes, Domain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from deniable.models.raking import Goal
 
 
 class ColumnBlock(NamedTuple):
@@ -64,6 +68,13 @@ class Network(Protocol):
 
     def sample_evenly(self, words: "NDArray[np.uint32]") -> Codes:
         """Draw whole records that jointly may vary less than independent ones."""
+
+    @property
+    def has_pair_goals(self) -> bool:
+        """Whether it keeps two-way tables that drawn records should have."""
+
+    def pair_goals(self, codes: Codes) -> "Sequence[Goal]":
+        """The two-way tables that drawn records should have."""
 
     def words_of_matching(self, records: int) -> int:
         """Number of words that `matched` takes for a number of records."""

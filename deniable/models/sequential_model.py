@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.models.raking import Goal
 
 
 class _Ordered(Protocol):
@@ -73,6 +74,22 @@ class SequentialModel:
             Codes, shape (rows, m), columns as in the domain; independent unless a kind of network overrides this.
         """
         return self.sample(words)
+
+    @property
+    def has_pair_goals(self) -> bool:
+        """Whether it keeps two-way tables that drawn records should have: not unless a kind of network overrides it."""
+        return False
+
+    def pair_goals(self, codes: Codes) -> Sequence[Goal]:  # noqa: ARG002 - as kinds of networks that have goals need it
+        """The two-way tables that drawn records should have: those from which the network was made, if it keeps them.
+
+        Args:
+            codes: the records to choose from, columns as in the domain.
+
+        Returns:
+            The tables; none unless a kind of network overrides this.
+        """
+        return ()
 
     def words_of_matching(self, records: int) -> int:  # noqa: ARG002 - as kinds of networks that match need it
         """Number of words that `matched` takes for a number of records; 0 unless a kind of network overrides this."""

@@ -40,6 +40,8 @@ REFRESH = "refresh"
 MOST = 3
 MEASURING = ("privbayes", "mst", "nist_mst", "aim")
 SEEDED = ("tested_seeds", "histogram_seeds")
+_LONGER_REST = {"pegs_noisy poisson_seeds": {"omega": 3}}
+"""Entries of samplers in cases whose model predicts that no attempt passes with as many attributes copied as others."""
 _OTHERS_MODELS = {"uniform", "independent"}
 """Learners whose models are of the kind that `cfs` and `privbayes` make."""
 OF_PEOPLE = f"loglinear, of each person at most {MOST} records"
@@ -84,6 +86,8 @@ def cases() -> dict[str, dict[str, Any]]:
             asked = {**drawn, **row.asked} if row.charges_draws else {**row.asked, **drawn}
             for number, noise in enumerate(row.noises or ("",)):
                 found[f"{learner} {guarantee} {noise}".strip()] = {**asked, **row.with_noise(number)}
+    for case, entries in _LONGER_REST.items():
+        found[case] = {**found[case], "synthesis": {**found[case]["synthesis"], **entries}}
     found |= {f"{learner} certified": asked for learner, asked in CERTIFIED.items()}
     return {**found, OF_PEOPLE: several_records(MOST)}
 

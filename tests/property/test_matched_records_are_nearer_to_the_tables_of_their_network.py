@@ -158,20 +158,54 @@ def test_a_table_of_another_kind_is_refused(change: Any) -> None:
         replace(net, tables=(PairTable(first.attributes, change(first.shares)), *rest))
 
 
-def test_records_without_seeds_are_matched_chunk_by_chunk_unless_there_are_many() -> None:
-    net = network(0)
+def drawn_in_chunks(net: LoglinearNet, records: int, order: tuple[int, ...] = (0, 1)) -> list[Codes]:
+    """Two chunks of 200 records without seeds of a release of some number, drawn in some order."""
     open_stream = partial(ReleaseKey(bytes(32)).stream, step="synthesize", inputs="model")
+    entry = Entry(guarantee="seedless", records=records, chunk_candidates=200)
+    draw = seedless.sampler(entry, net.domain, lambda delta: delta).open(net, None, open_stream)
+    made = {chunk: draw(chunk, 200) for chunk in order}
+    return [made[chunk] for chunk in sorted(made)]
 
-    def chunks(records: int, order: tuple[int, ...]) -> list[Codes]:
-        entry = Entry(guarantee="seedless", records=records, chunk_candidates=200)
-        draw = seedless.sampler(entry, net.domain, lambda delta: delta).open(net, None, open_stream)
-        made = {chunk: draw(chunk, 200) for chunk in order}
-        return [made[chunk] for chunk in sorted(made)]
 
-    few, many = chunks(400, (0, 1)), chunks(seedless.MOST_MATCHED + 1, (0, 1))
-    assert all(np.array_equal(one, other) for one, other in zip(few, chunks(400, (1, 0)), strict=True))
+@pytest.mark.parametrize("number", range(2))
+def test_records_without_seeds_are_raked_chunk_by_chunk_unless_there_are_many(number: int) -> None:
+    net = network(number)
+    open_stream = partial(ReleaseKey(bytes(32)).stream, step="synthesize", inputs="model")
+    few, many = drawn_in_chunks(net, 400), drawn_in_chunks(net, seedless.MOST_RAKED + 1)
+    assert all(np.array_equal(one, other) for one, other in zip(few, drawn_in_chunks(net, 400, (1, 0)), strict=True))
     for chunk, (one, other) in enumerate(zip(few, many, strict=True)):
         stream = open_stream(mechanism="sample", parameters={}, chunk=chunk)
-        assert np.array_equal(other, net.sample_evenly(stream.take(200 * M)))
-        assert distance(net, one) < distance(net, other)
-        assert np.array_equal(np.sort(one, axis=0), np.sort(other, axis=0))
+        even = net.sample_evenly(stream.take(200 * M))
+        assert np.array_equal(other, even)
+        # Nearer than records that are only matched: the values of the attributes are chosen too, not only exchanged.
+        only_matched = net.matched(even, words(f"only matched {chunk}", net.words_of_matching(200)))
+        assert one.shape == other.shape
+        assert distance(net, one) < distance(net, only_matched) < distance(net, other)
+
+
+def test_records_of_a_network_without_tables_are_drawn_as_they_are() -> None:
+    net = replace(network(0), tables=())
+    assert not net.has_pair_goals
+    assert net.pair_goals(net.sample(words("any", M * 10))) == []
+    for one, other in zip(drawn_in_chunks(net, 400), drawn_in_chunks(net, seedless.MOST_RAKED + 1), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_goals_of_a_network_are_its_tables_by_bucket() -> None:
+    net = network(1)
+    codes = net.sample(words("goals", M * 50))
+    goals = net.pair_goals(codes)
+    assert net.has_pair_goals
+    assert len(goals) == len(net.tables)
+    for goal, table in zip(goals, net.tables, strict=True):
+        assert np.array_equal(goal.shares, table.shares)
+        for numbers, attribute in zip((goal.first, goal.second), table.attributes, strict=True):
+            assert np.array_equal(numbers, net.buckets[attribute][codes[:, attribute]])
+
+
+def test_raked_records_of_the_smallest_chunks_are_as_many_as_were_asked_for() -> None:
+    net = network(0)
+    open_stream = partial(ReleaseKey(bytes(32)).stream, step="synthesize", inputs="model")
+    draw = seedless.sampler(Entry(guarantee="seedless", records=3, chunk_candidates=2), net.domain, lambda delta: delta)
+    for wanted in (1, 2, 3):
+        assert draw.open(net, None, open_stream)(0, wanted).shape == (wanted, M)

@@ -39,6 +39,9 @@ from deniable.measurements.certificate import Workload
 from deniable.measurements.noisy_tables import NoiseLaw
 from deniable.models.bayes_net import BayesNet
 from deniable.models.graph import Graph
+from deniable.models.loglinear.matching import WHOLE, PairTable
+from deniable.models.loglinear.net import LoglinearNet
+from deniable.models.sequential_kernels import Network
 from deniable.models.urns import draw_polya
 from deniable.plausible_deniability.mechanism_one import (
     Counting,
@@ -53,6 +56,10 @@ from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
 from deniable.samplers.poisson_seeds.sampler import sampler as poisson_seeds
 from deniable.samplers.poisson_seeds.spec import Entry as PoissonEntry
+from deniable.samplers.seedless.sampler import MOST_RAKED
+from deniable.samplers.seedless.sampler import sampler as seedless
+from deniable.samplers.seedless.spec import Entry as SeedlessEntry
+from tests.loglinear_nets import random_net
 
 PINNED: dict[str, str] = {
     "learn_structure/1": "1bd514c2fd0aaacca1c02269f1411c4e3074cbf4e85bb792a83f0a558d69e84c",
@@ -69,6 +76,8 @@ PINNED: dict[str, str] = {
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
     "synthesize_scored/2": "538a6548114249e09ef72078e20002e080aa4d37db1a0ed8bba7a89a24d3afa3",
     "attempt_seeds/1": "eb96de4dd2361a8f116fc89057bb88299e795cf2100171f9f064a32850500e5d",
+    "attempt_seeds/2": "d498cc0797a83c8b80002da628b1b32a80f79b2be5b815979cf556886827602f",
+    "synthesize_seedless/2": "48ea9dcf052563327b55ad22c0f06643b76690cb6cfccfa53c1fb9f363a1e9bf",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
     "structure_privbayes/1": "9909c3184a9467afc987dbb839d8e28d7ce285addf19d38b9231f75da1b0f5cb",
     "structure_pegs/1": "7847b1caa72226f09123c82f674d97761a5f333010a4839bc59d026d4970e86b",
@@ -219,8 +228,40 @@ def network_drawn_from() -> BayesNet:
         return recipe.calibrate(DOMAIN).run(counts, graph, Traced())
 
 
+def network_with_tables() -> LoglinearNet:
+    """A random network that keeps tables of pairs."""
+    net = random_net("versions", 5, spread=6_000)
+    codes = net.sample(KEY.stream(step="s", inputs="i", mechanism="tables", parameters={}).take(5 * 2_000))
+    tables = []
+    for pair in ((0, 1), (1, 2), (2, 4)):
+        counts = np.zeros([net.size(i) for i in pair], np.int64)
+        np.add.at(counts, tuple(net.buckets[i][np.roll(codes[:, i], i)] for i in pair), 1)
+        tables.append(PairTable(pair, counts * WHOLE // len(codes)))
+    return replace(net, tables=tuple(tables))
+
+
+def records_of_the_model_drawn() -> str:
+    """Two chunks of records that are raked and matched, and two of a larger release, which are not."""
+    net, opener, made = network_with_tables(), Traced(), []
+    for records in (300, MOST_RAKED + 1):
+        entry = SeedlessEntry(guarantee="seedless", records=records, chunk_candidates=200)
+        draw = seedless(entry, net.domain, lambda delta: delta).open(net, None, opener)
+        made.append([draw(0, 200).tolist(), draw(1, 100).tolist()])
+    return opener.digest(made)
+
+
 def seeds_attempted() -> str:
-    net = network_drawn_from()
+    return attempts_of(network_drawn_from(), people())
+
+
+def seeds_attempted_beside_tables() -> str:
+    net = network_with_tables()
+    rows = net.sample(KEY.stream(step="s", inputs="i", mechanism="rows", parameters={}).take(5 * 900))
+    return attempts_of(net, rows)
+
+
+def attempts_of(net: Network, rows: Codes) -> str:
+    """What attempts of some rows draw, in two chunks."""
     entry = PoissonEntry.model_validate(
         {
             "guarantee": "poisson_seeds",
@@ -234,7 +275,8 @@ def seeds_attempted() -> str:
         }
     )
     opener = Traced()
-    draw = poisson_seeds(entry, DOMAIN, lambda delta: delta).open(net, SeedIndex.build(people(), {3: 1}), opener)
+    index = SeedIndex.build(net.in_order(rows), {3: 1})
+    draw = poisson_seeds(entry, net.domain, lambda delta: delta).open(net, index, opener)
     made = [draw(0, 200).tolist(), draw(1, 100).tolist()]
     return opener.digest(made)
 
@@ -502,6 +544,7 @@ DRAWINGS: dict[str, Callable[[], str]] = {
     "discover": schema_discovered,
     "noise_seeds": histogram_noised,
     "synthesize": candidates_tested,
+    "synthesize_seedless": records_of_the_model_drawn,
     "synthesize_scored": candidates_tested_among_some,
     "attempt_seeds": seeds_attempted,
     "draw_records": records_drawn,
@@ -512,6 +555,10 @@ OTHERWISE: dict[str, tuple[str, Callable[[], str]]] = {
     "synthesize/1 given omega": (
         "47ea8c39bb137f35288d5b69279717003b8c3279e524e30329df8ae7c3d44cfa",
         candidates_tested_given_omega,
+    ),
+    "attempt_seeds/2 beside tables": (
+        "e6ed85f918b4d3ff907b45166f25ec2e2f3a7340f6f1b61a4bbcb11a00e19398",
+        seeds_attempted_beside_tables,
     ),
     "synthesize/1": ("054136eaaf749bc91618e0711e4ba1ba202d78ab5b24039482fff14d6541c72c", candidates_tested_by_scan),
     "draw_records/1": ("bd50c4f6531b2506c2c1c980cbeab6e0d5eb1072f5399a56ec19f078eb4b9e2f", records_drawn_otherwise),
@@ -616,7 +663,8 @@ def test_every_learner_that_draws_has_its_own_line_or_shares_one_that_is_pinned_
 
 def test_the_sampler_decides_which_code_tests_candidates() -> None:
     assert drawing_of("cfs", "synthesize", {"max_check_plausible": None}) == "synthesize"
-    assert drawing_of("cfs", "synthesize", {"guarantee": "seedless"}) == "synthesize"
+    assert drawing_of("cfs", "synthesize", {"guarantee": "seedless"}) == "synthesize_seedless"
+    assert drawing_of("cfs", "synthesize", {"guarantee": "histogram_seeds"}) == "synthesize"
     assert drawing_of("cfs", "synthesize", {"max_check_plausible": 100}) == "synthesize_scored"
     assert drawing_of("cfs", "learn_structure", {"max_check_plausible": 100}) == "learn_structure"
 

@@ -20,6 +20,7 @@ from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearA
 from deniable.models.loglinear.matching import WHOLE, PairTable, matched, words_of_matching
 from deniable.models.loglinear.stratified_sampling import Strata, no_strata, strata
 from deniable.models.loglinear.vectors import LANES, row_width
+from deniable.models.raking import Goal
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 FORMAT = "deniable/loglinear-net/3"
@@ -198,6 +199,16 @@ class LoglinearNet(SequentialModel):
         records = np.empty((len(words) // len(self.domain), len(self.domain)), np.uint16)
         sample(self.arrays, self.strata, words, self.order, records)
         return records
+
+    @property
+    def has_pair_goals(self) -> bool:
+        """Whether the network was made of tables of pairs; see `SequentialModel`."""
+        return bool(self.tables)
+
+    def pair_goals(self, codes: Codes) -> list[Goal]:
+        """The denoised tables of pairs, by buckets; see `SequentialModel`."""
+        columns = [bucket[column] for bucket, column in zip(self.buckets, codes.T, strict=True)]
+        return [Goal(*(columns[i] for i in table.attributes), table.shares.astype(np.float64)) for table in self.tables]
 
     def words_of_matching(self, records: int) -> int:
         """Number of words that `matched` takes for a number of records."""

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import Parameter, StreamOpener
+from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
 from deniable.models.model_formats import model_from_document
-from deniable.models.raking import raked
+from deniable.models.raking import POOL_PER_RECORD, Goal, goals_of_records, raked
 from deniable.models.sequential_kernels import Network
 from deniable.plausible_deniability.pass_law import PassLaw, law_within
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
@@ -30,11 +30,11 @@ from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.loss_laws import without_law
 from deniable.privacy.step_costs import FINENESS
 from deniable.samplers.poisson_seeds.spec import Entry
-from deniable.samplers.poisson_seeds.verification import ATTEMPTS_PER_RECORD, STEP
+from deniable.samplers.poisson_seeds.verification import STEP
 from deniable.samplers.tested_seeds.sampler import SEED_INDEX
 
 _LEAST_TARGET, _MOST_TARGET, _TARGETS_PER_RECORD = 20_000, 400_000, 8
-"""Number of records of the model whose two-way tables raking aims at."""
+"""Number of records of a model whose two-way tables raking aims at, unless the model keeps tables."""
 _UNIT = 2.0**-64
 _BELOW = 1 - 1e-9
 """A total is lowered by more than sums of floats are rounded."""
@@ -198,23 +198,25 @@ def _open(
         seeded = release_from_seeds(net, index, law, share, attempts)
         # What follows reads no row.
         public = open_stream(mechanism="fill", parameters=own, chunk=chunk)
-        m, more = len(net.domain), ceil(ATTEMPTS_PER_RECORD * wanted)
-        filled = without_passed(
-            net,
-            law,
-            net.sample_evenly(public.take(more * m)),
-            length,
-            public_rows=entry.public_rows,
-            coins=wide_words(public, more),
-        )
+        m, more = len(net.domain), ceil(POOL_PER_RECORD * wanted)
+        drawn = net.sample_evenly(public.take(more * m))
+        drawn = net.matched(drawn, public.take(net.words_of_matching(more)))
+        coins = wide_words(public, more)
+        filled = without_passed(net, law, drawn, length, public_rows=entry.public_rows, coins=coins)
         pool = np.concatenate([seeded, filled])
         if len(pool) < wanted:
             pool = np.concatenate([pool, net.sample(public.take((wanted - len(pool)) * m))])
-        goal = min(max(_LEAST_TARGET, _TARGETS_PER_RECORD * wanted), _MOST_TARGET)
-        towards = net.sample_evenly(public.take(goal * m))
-        start = float(wide_words(public, 1)[0]) * _UNIT
-        chosen = pool[raked(pool, towards, wanted, domain=net.domain, start=min(start, 1 - 2.0**-53))]
+        start = min(float(wide_words(public, 1)[0]) * _UNIT, 1 - 2.0**-53)
+        chosen = pool[raked(pool, _goals(net, pool, wanted, public), wanted, order=net.order, start=start)]
         # Records from seeds come first in the pool; their places must not tell which they are.
         return chosen[np.argsort(wide_words(public, wanted), kind="stable")]
 
     return draw
+
+
+def _goals(net: Network, pool: Codes, wanted: int, public: WordStream) -> Sequence[Goal]:
+    """The model's two-way tables: those that it was made of, or those of records drawn from it."""
+    if net.has_pair_goals:
+        return net.pair_goals(pool)
+    goal = min(max(_LEAST_TARGET, _TARGETS_PER_RECORD * wanted), _MOST_TARGET)
+    return goals_of_records(pool, net.sample_evenly(public.take(goal * len(net.domain))), net.domain)
