@@ -25,10 +25,10 @@ help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
 release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Massachusetts)
-	@$(BIN)/python -m flows release $(SPEC)
+	@$(BIN)/python -m deniable release make $(SPEC)
 
 plan: $(RUNTIME) ## show what the release of SPEC=path would cost, and whether the budget allows it
-	@$(BIN)/python -m flows plan $(SPEC) $(if $(ALL),--all)
+	@$(BIN)/python -m deniable release plan $(SPEC) $(if $(ALL),--all)
 
 # Requires a variable, with a one-sentence message.
 given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1)
@@ -38,24 +38,24 @@ OWN_KEYS = $(wildcard $(or $(DENIABLE_STATE),$(CURDIR)/var)/keys/trusted.json)
 TRUST = $(or $(KEYS),$(if $(DENIABLE_TRUSTED_KEYS),,$(OWN_KEYS)))
 
 new: $(RUNTIME) ## begin with a table of your own: questions, then a schema, a spec, a plan and the release
-	@$(BIN)/python -m flows new
+	@$(BIN)/python -m deniable release new
 
 verify: $(RUNTIME) ## check the folder of a release (RELEASE=name or path), offline
 	$(call given,RELEASE,name)
-	@$(BIN)/python -m deniable verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(TRUST),--keys $(TRUST))
+	@$(BIN)/python -m deniable audit verify $(if $(wildcard $(RELEASE)),$(RELEASE),$(or $(DENIABLE_STATE),var)/releases/$(RELEASE)) $(if $(TRUST),--keys $(TRUST))
 
 replay: $(RUNTIME) ## rerun a release (RELEASE=name) from its record, and compare every step bit for bit
 	$(call given,RELEASE,name)
-	@$(BIN)/python -m flows replay $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(KEY),--key $(KEY)) $(if $(SNAPSHOT),--snapshot $(SNAPSHOT))
+	@$(BIN)/python -m deniable audit replay $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(KEY),--key $(KEY)) $(if $(SNAPSHOT),--snapshot $(SNAPSHOT))
 
 audit: $(RUNTIME) ## check that MLflow, record, folder and ledger are unchanged since RELEASE=name was published
 	$(call given,RELEASE,name)
-	@$(BIN)/python -m flows audit $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(LEDGER),--ledger $(LEDGER))
+	@$(BIN)/python -m deniable audit release $(RELEASE) $(if $(KEYS),--keys $(KEYS)) $(if $(LEDGER),--ledger $(LEDGER))
 
 compare: $(RUNTIME) ## compare two releases, A=name B=name
 	$(call given,A,name)
 	$(call given,B,name)
-	@$(BIN)/python -m flows compare $(A) $(B) $(if $(ALL),--all) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
+	@$(BIN)/python -m deniable release compare $(A) $(B) $(if $(ALL),--all) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
 
 install: $(DEV) $(BROWSER) ## install everything that tests need; -j2 compiles kernels meanwhile
 	@:
@@ -85,32 +85,32 @@ test-newest: $(DEV) ## install the newest versions of all libraries, whatever is
 	@PYTHONDONTWRITEBYTECODE= $(NEWEST)/bin/python -m pytest -n 0 -o norecursedirs= tests/borders tests/golden tests/flows/test_release.py
 
 ui: $(RUNTIME) ## show the pages of MLflow and Prefect on this machine's loopback
-	@$(BIN)/python -m flows ui
+	@$(BIN)/python -m deniable servers ui
 
 stack: $(STACK) ## start PostgreSQL, Prefect, MLflow with users and a worker on this machine's loopback
-	@$(BIN)/python -m flows stack up
+	@$(BIN)/python -m deniable servers stack up
 
 stack-down: ## stop the servers that make stack started; all data are kept
-	@$(BIN)/python -m flows stack down
+	@$(BIN)/python -m deniable servers stack down
 
 stack-leave: ## move ledger and history back into the state folder, to work without the stack
-	@$(BIN)/python -m flows stack leave
+	@$(BIN)/python -m deniable servers stack leave
 
 cluster: $(CLUSTER) ## start a scheduler and workers on this machine, to share the work of a release
-	@$(BIN)/python -m flows cluster up $(if $(WORKERS),--workers $(WORKERS))
+	@$(BIN)/python -m deniable servers cluster up $(if $(WORKERS),--workers $(WORKERS))
 
 cluster-down: $(CLUSTER) ## stop the cluster that make cluster started
-	@$(BIN)/python -m flows cluster down
+	@$(BIN)/python -m deniable servers cluster down
 
 pgm: $(PGM) ## install mbi, another engine for the learner aim (140 MB)
 
 backup: $(RUNTIME) ## copy the state folder, databases included, to a folder (TO=path)
 	$(call given,TO,folder)
-	@$(BIN)/python -m flows backup $(TO)
+	@$(BIN)/python -m deniable servers backup $(TO)
 
 restore: $(RUNTIME) ## restore the copy FROM=folder into an empty state folder, and verify it
 	$(call given,FROM,folder)
-	@$(BIN)/python -m flows restore $(FROM)
+	@$(BIN)/python -m deniable servers restore $(FROM)
 
 bench: bench-goals ## the same as bench-goals
 

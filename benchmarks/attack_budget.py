@@ -54,12 +54,12 @@ class Attacked:
 
     def release(self) -> str | None:
         """Make a release; return why it was refused, or None if it was made."""
-        done = self.run("release", str(self.spec))
+        done = self.run("release", "make", str(self.spec))
         return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
 
     def open(self) -> None:
         """Open the dataset's account, before anything is released."""
-        self.run("ledger", "policy", "people", "--epsilon", BUDGET["epsilon"], "--delta", BUDGET["delta"])
+        self.run("budget", "set", "people", "--epsilon", BUDGET["epsilon"], "--delta", BUDGET["delta"])
 
     def back_up(self) -> None:
         """Copy the ledger and the state folder's copy of it."""
@@ -124,7 +124,7 @@ def forked(attacked: Attacked) -> str | None:
     attacked.back_up()
     _require_made(attacked.release())
     attacked.put_back()
-    attacked.run("ledger", "policy", "people", "--epsilon", "1000", "--delta", "0.1")
+    attacked.run("budget", "set", "people", "--epsilon", "1000", "--delta", "0.1")
     return attacked.release()
 
 
@@ -132,7 +132,7 @@ def lowered(attacked: Attacked) -> str | None:
     """Restore a ledger from before its cap was lowered."""
     attacked.open()
     attacked.back_up()
-    attacked.run("ledger", "policy", "people", "--epsilon", "0.1", "--delta", "0.1")
+    attacked.run("budget", "set", "people", "--epsilon", "0.1", "--delta", "0.1")
     attacked.put_back()
     return attacked.release()
 
@@ -168,7 +168,7 @@ def unsigned(attacked: Attacked) -> str | None:
     """Raise the cap without the custodian's key, which is elsewhere, after the budget was spent."""
     _require_made(attacked.release())
     (attacked.state / "keys" / "custodian.key").rename(attacked.spec.parent / "elsewhere")
-    attacked.run("ledger", "policy", "people", "--epsilon", "1000", "--delta", "0.1")
+    attacked.run("budget", "set", "people", "--epsilon", "1000", "--delta", "0.1")
     return attacked.release()
 
 

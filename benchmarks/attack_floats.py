@@ -301,7 +301,7 @@ def _release(folder: Path, people: list[list[str]], changes: dict[str, Any]) -> 
     """Make a release with the project's command, and attack its public folder."""
     state = Path(tempfile.mkdtemp(dir=folder))
     spec = write_small_release(state / "spec", people=people, **changes)
-    command = [sys.executable, "-m", "flows", "release", str(spec), "--state", str(state / "var"), "--new"]
+    command = [sys.executable, "-m", "flows", "release", "make", str(spec), "--state", str(state / "var"), "--new"]
     done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"a release must succeed to be attacked, got exit code {done.returncode}:\n{done.stderr}")

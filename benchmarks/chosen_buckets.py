@@ -2,8 +2,8 @@
 
 Tables with nominal attributes of hundreds of values and numbers with heavy tails: people of the ACS 2024, hospital
 stays, and made-up purchases. The rows of each release are drawn with replacement and measured by the log-linear learner
-at epsilon 1 and delta 1e-9. Totals, subtotals, single values, means, quantiles and slopes are answered as by `python -m
-deniable infer` and compared with these rows, so that only noise can be the cause of errors. The estimates of earlier
+at epsilon 1 and delta 1e-9. Totals, subtotals, single values, means, quantiles and slopes are answered as by `deniable
+data infer` and compared with these rows, so that only noise can be the cause of errors. The estimates of earlier
 versions, which summed counts over the buckets that these had chosen, are the positive control. Figures of each release
 are kept in `benchmarks/chosen_buckets.json`, from which the section of `docs/statistician/coverage.md` is written; a
 later run adds releases that are missing.

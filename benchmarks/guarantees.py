@@ -56,7 +56,7 @@ def _release(spec: dict[str, Any], folder: Path, state: Path) -> str:
     path = folder / "spec.yaml"
     with path.open("w") as file:
         YAML(typ="safe", pure=True).dump(spec, file)
-    command = [sys.executable, "-m", "flows", "release", str(path), "--state", str(state), "--new"]
+    command = [sys.executable, "-m", "flows", "release", "make", str(path), "--state", str(state), "--new"]
     done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, check=False)
     return _figures(state) if done.returncode == 0 else "no record passed"
 

@@ -2,7 +2,7 @@
 
 The rows of each release are drawn with replacement from a public population: ACS 2013, Adult, or the people of the
 guides' example. The log-linear learner measures them at epsilon 1 and delta 1e-9, with a certificate that gets 1 % of
-the budget. All cells of all measured pairs, and named statistics, are then computed as by `python -m deniable infer`
+the budget. All cells of all measured pairs, and named statistics, are then computed as by `deniable data infer`
 (deniable.inference), and compared with the rows (finite) and with the population. Naive intervals, which treat the
 synthetic records as a sample, are computed for comparison, and must fail. Coverage must be neither below nor above the
 value implied by the distribution of the errors, except for intervals declared conservative (CONSERVATIVE). Figures of

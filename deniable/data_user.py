@@ -280,23 +280,15 @@ def _labels(described: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     }
 
 
-def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], int], keys: str) -> None:
-    """Add `infer` to the command line.
+def add_infer_arguments(parser: argparse.ArgumentParser, keys: str) -> None:
+    """Add a release and a question to the command line.
 
     Args:
-        commands: the parser's subcommands.
-        carry_out: the function that runs the command.
-        keys: the default trusted keys, in words.
+        parser: the parser of the command.
+        keys: help on the option for trusted keys.
     """
-    infer = commands.add_parser(
-        "infer",
-        help="estimates with intervals, from what a release measured",
-        description="Answer a question from the noisy counts that a release published: an estimate, an interval, "
-        "what the interval covers, its basis, and its conditions. The synthetic records are not used, unless "
-        "you accept the grade model.",
-    )
-    infer.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
-    asked = infer.add_subparsers(dest="question", required=True, metavar="QUESTION")
+    parser.add_argument("release", metavar="RELEASE_DIR", help="the release folder")
+    asked = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--level", type=float, default=0.95, metavar="P", help="level of intervals (default: 0.95)")
     common.add_argument(
@@ -320,12 +312,11 @@ def add_infer_command(commands: Any, carry_out: Callable[[argparse.Namespace], i
     form = common.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", metavar="FILE", help="write the numbers to a CSV file instead")
-    common.add_argument("--keys", metavar="FILE", help=f"the trusted keys (default: {keys})")
+    common.add_argument("--keys", metavar="FILE", help=keys)
     given: dict[str, Any] = {"default": "", "metavar": "CONDITION", "help": "only for records that satisfy it"}
 
     def question(name: str, told: str) -> argparse.ArgumentParser:
         added: argparse.ArgumentParser = asked.add_parser(name, parents=[common], help=told, description=told + ".")
-        added.set_defaults(carry_out=carry_out)
         return added
 
     one = question("count", "the number of records that satisfy a condition, such as 'sex=f & age>=18'")

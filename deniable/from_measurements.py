@@ -1,4 +1,4 @@
-"""`python -m deniable from-measurements`: a model and synthetic records from noisy tables published by others.
+"""`deniable data from-measurements`: a model and synthetic records from noisy tables published by others.
 
 From the tables, the code of our own learners (`mst`, `nist_mst`) computes consistent estimates, intervals, a graphical
 model and records. Nothing here is confidential: the publisher of the tables added the noise, and the random words that
@@ -52,7 +52,7 @@ were drawn from it. The records have no guarantee but that of the tables.
 | `intervals.csv` | the same tables as counts and shares with intervals |
 | `model.json`, `graph.json` | the model, and the dependences in it |
 
-`python -m deniable infer FOLDER QUESTION` answers questions from the tables, with intervals that cover; the records
+`deniable data infer FOLDER QUESTION` answers questions from the tables, with intervals that cover; the records
 are no sample, and an interval that is computed from them does not.
 """
 

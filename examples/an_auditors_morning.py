@@ -3,7 +3,7 @@
     .venv/bin/python examples/an_auditors_morning.py FOLDER TRUSTED [LEDGER]
 
 FOLDER is a published release. TRUSTED is the agency's trust file, from the agency and never from the folder. LEDGER is
-an export of the ledger (`python -m flows ledger export`); without it, the record's own part of the ledger is checked.
+an export of the ledger (`deniable budget export`); without it, the record's own part of the ledger is checked.
 Nothing here needs a server, a network or the confidential data.
 """
 

@@ -20,6 +20,7 @@ from prefect.states import Completed, Failed
 from prefect.variables import Variable
 from pydantic import Field
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from flows import audit as auditing
 from flows import refresh as refreshing
@@ -287,10 +288,13 @@ class Answer(RunInput):
     reason: str = Field(min_length=1, description="The reason, in words that may be published: the record holds them.")
 
 
-_BY_COMMAND = (
-    "This form can only refuse: an approval is signed with the key of an approver, by the command `python -m flows "
-    'approve {release} --reason "..."`, which resumes this run.'
-)
+def _by_command(release: str) -> str:
+    """The remark on a form in Prefect by which nobody can approve."""
+    approve = command_line(f"release approve {release}")
+    return (
+        "This form can only refuse: an approval is signed with the key of an approver, by the command "
+        f'`{approve} --reason "..."`, which resumes this run.'
+    )
 
 
 def _ask(state: Path, note: HeldNote) -> None:
@@ -324,7 +328,7 @@ def _question(note: HeldNote, complaint: str, *, signed: bool) -> str:
             f"**{as_text(note.title)}**: the release `{note.release}` waits for {whoever}.",
             "\n".join(f"- {reason}" for reason in note.why),
             f"Review `{note.page}`, the report of the candidate `{note.candidate[:16]}`.",
-            *([_BY_COMMAND.format(release=note.release)] if signed else []),
+            *([_by_command(note.release)] if signed else []),
         ]
     )
 
@@ -350,7 +354,7 @@ def _is_waiting(note: HeldNote) -> bool:
 
 @contextmanager
 def _alone(dataset: str) -> Iterator[None]:
-    """Wait until no other run works on the dataset, by the concurrency limit that `python -m flows deploy` makes.
+    """Wait until no other run works on the dataset, by the concurrency limit that `deniable servers deploy` makes.
 
     A run whose machine has failed keeps the others waiting for a minute. A run that cannot reach Prefect for that long
     continues; if another one then begins, the locks of the state folder keep them apart.

@@ -44,7 +44,7 @@ def survey(document: Path, responses: Path, state: Path | None = None, *, level:
 
     Args:
         document: the survey's document, JSON.
-        responses: the responses, a line of JSON for each respondent, as `python -m deniable respond` writes them.
+        responses: the responses, a line of JSON for each respondent, as `deniable data respond` writes them.
         state: the state folder; by default DENIABLE_STATE or `var`.
         level: probability with which an interval covers.
 

@@ -109,7 +109,7 @@ def table(
         totals: public totals of the whole table, made by `public_total` and `public_counts` of `schemas.rules`. With
             `person` they count people, so a column with public counts must be the same in all records of a person.
         open_columns: columns of the source that are not described yet, made by `open_values` and `open_range`. A
-            release does not read them; `python -m flows schema discover` proposes their values and ranges.
+            release does not read them; `deniable table discover` proposes their values and ranges.
 
     Returns:
         The schema, the only description of the table.

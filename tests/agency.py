@@ -67,7 +67,7 @@ class Agency:
         folder = make_private_folder(make_private_folder(self.state) / "stack")
         ports = {name: free_port() for name in ("postgres", "prefect", "mlflow")}
         (folder / "ports.json").write_text(json.dumps(ports))
-        self.command("stack", "up")
+        self.command("servers", "stack", "up")
 
     def said(self, name: str) -> dict[str, Any]:
         said: dict[str, Any] = json.loads((self.state / "stack" / f"{name}.json").read_text())

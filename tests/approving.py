@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from flows.cli.approve import decide
+from flows.cli.deciding import decide
 from schemas.provenance import Approval
 from stores.keys.approver_key import ApproverKey, load_approver_key, make_approver_key
 from stores.ledger.approvers import admit_approver, approvers_of

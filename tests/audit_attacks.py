@@ -329,7 +329,7 @@ def _main() -> int:
     with TemporaryDirectory() as folder:
         state = prepare_environment(Path(folder) / "state")
         spec = write_small_release(Path(folder) / "spec", **QUICK)
-        subprocess.run([sys.executable, "-m", "flows", "release", spec, "--state", state], check=True)
+        subprocess.run([sys.executable, "-m", "flows", "release", "make", spec, "--state", state], check=True)
         [made] = (state / "releases").iterdir()
         [run] = MlflowClient().search_runs(["1"], f"attributes.run_name = '{made.name}'")
         target = Target(state, made.name, run.info.run_id)

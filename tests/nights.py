@@ -176,10 +176,10 @@ def disturbed_agency(folder: Path, catcher: Catcher, **variables: str) -> Iterat
     here.gates.mkdir()
     here.start()
     try:
-        here.command("deploy", DENIABLE_WEBHOOK=catcher.address)
+        here.command("servers", "deploy", DENIABLE_WEBHOOK=catcher.address)
         yield here
     finally:
-        here.command("stack", "down")
+        here.command("servers", "stack", "down")
 
 
 def undisturbed(agency: DisturbedAgency, name: str, folder: Path) -> dict[str, bytes]:

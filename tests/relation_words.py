@@ -10,7 +10,7 @@ from mlflow import MlflowClient
 from rich.console import Console
 
 from deniable.privacy.neighbours import ANSWERS, NOTHING_HIDDEN, ORIGIN, RECORD, Relation, of_people
-from flows.cli import plan
+from flows.cli import planning
 from reports.pages.report import ReportContent, render_report
 from reports.plots.record_flow_diagram import RecordFlow, Stage
 from schemas.spec.evaluation import EvaluationFigures
@@ -75,8 +75,8 @@ def texts_of(drawn: Drawn, files: Mapping[str, bytes]) -> Iterator[tuple[str, st
     yield "report", Page(render_report(report_content(drawn))).words
     yield "in short", statement_in_short(accounts)
     shown = StringIO()
-    with patch.object(plan, "Console", lambda **_: Console(file=shown, width=10_000, highlight=False)):
-        plan.show_plan(spec, workspace.state)
+    with patch.object(planning, "Console", lambda **_: Console(file=shown, width=10_000, highlight=False)):
+        planning.show_plan(spec, workspace.state)
     yield "plan", shown.getvalue()
     yield from _texts_in_mlflow(workspace.mlflow_run_id)
 

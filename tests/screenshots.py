@@ -116,7 +116,7 @@ def take(spec: Path, folder: Path) -> None:
         agency = Agency(Path(place, "state"), Path(place, "home"), Path(place, "specs"), {"DENIABLE_OPERATOR": "ada"})
         try:
             agency.start()
-            agency.command("deploy")
+            agency.command("servers", "deploy")
             released = agency.triggered("release/any", spec=first)
             assert released["state"]["type"] == "COMPLETED", released["state"]["message"]
             held = agency.begun("release/any", spec=second)
@@ -125,9 +125,9 @@ def take(spec: Path, folder: Path) -> None:
             with browser(Path(place)) as chromium:
                 _look_at_servers(chromium, agency, released, held, folder, dataset)
                 ines = agency.approver("ines")
-                agency.command("approve", release_of(agency.run(held)), "--reason", "as agreed", **ines)
+                agency.command("release", "approve", release_of(agency.run(held)), "--reason", "as agreed", **ines)
                 name, other = release_of(released), release_of(agency.once(held, "COMPLETED"))
-                agency.command("compare", name, other)
+                agency.command("release", "compare", name, other)
                 pages = {
                     "report": agency.state / "shelf" / name / "report.html",
                     "index": agency.state / "releases" / name / "index.html",
@@ -137,7 +137,7 @@ def take(spec: Path, folder: Path) -> None:
                 _look_at_our_own(chromium, pages, folder)
             assert chromium.asked_elsewhere == []
         finally:
-            agency.command("stack", "down")
+            agency.command("servers", "stack", "down")
     _front(folder)
     _shrink(folder)
     _list(folder)

@@ -15,6 +15,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.entries import ALL_ROWS, Charge, Cost, SeedCost
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
@@ -138,7 +139,7 @@ def _one_attempt(balance: Balance, charges: Sequence[Charge]) -> str:
         return ""
     return (
         ", by which all candidates tested for plausible deniability count, whatever a spec's budget says "
-        f"(python -m flows ledger policy {balance.dataset} --epsilon E --delta D --seed-cost per_record counts one "
+        f"({command_line('budget set')} {balance.dataset} --epsilon E --delta D --seed-cost per_record counts one "
         "attempt, a measure of use and no guarantee)"
     )
 

@@ -13,6 +13,7 @@ and the results, for small tables and a fixed key. The cost of a release does no
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import Refused
 from deniable.ledger.entries import Charge
 
@@ -144,6 +145,7 @@ def require_same_version(made: Charge, mechanism: str) -> None:
         raise Refused(
             f"a step must be drawn once under a key, got {made.step} of {made.release}, which was charged as "
             f"{made.mechanism}, but which this code would draw as {mechanism}, with other noise; resume it with the "
-            f"version of the program that began it, or discard it with python -m flows discard {made.release}: its "
+            f"version of the program that began it, or discard it with {command_line('release discard')} "
+            f"{made.release}: its "
             "charges remain."
         )

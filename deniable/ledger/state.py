@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger.budget import LIFETIME, Balance, BudgetExceeded, Tally
 from deniable.ledger.entries import (
@@ -174,7 +175,7 @@ class LedgerState:
         if dataset not in self.policies:
             raise NoPolicy(
                 f"dataset {dataset} must have a policy before anything may be spent on it, got none; set one with "
-                f"python -m flows ledger policy {dataset} --epsilon 3 --delta 1e-5, with the numbers that its "
+                f"{command_line('budget set')} {dataset} --epsilon 3 --delta 1e-5, with the numbers that its "
                 "custodian allows."
             )
         return self.policies[dataset]

@@ -7,7 +7,6 @@ the commands by their parsers, and the Python interface by the docstrings of the
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from inspect import cleandoc
 from pathlib import Path
@@ -228,12 +227,20 @@ def documents_page() -> str:
 
 def commands_page() -> str:
     """Every target of the Makefile and every command, by their own help."""
-    from deniable.__main__ import _parser as of_the_wheel
-    from flows.__main__ import _parser as of_flows
+    from deniable.cli import dispatch
+    from deniable.cli.former_names import FORMER, UNTIL
+    from deniable.cli.pages import first_page
+    from deniable.cli.registry import GROUPS, lines_here
 
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    _, _, statuses = cleandoc(sys.modules["flows.__main__"].main.__doc__ or "").partition("Returns:")
+    _, _, statuses = cleandoc(dispatch.main.__doc__ or "").partition("Returns:")
     targets = re.findall(r"^([a-z-]+):.*?## (.*)$", makefile, flags=re.MULTILINE)
+    lines = lines_here()
+    how = (
+        "Run as `.venv/bin/deniable` in the checkout, or as `deniable` once its environment is active; `python -m "
+        "deniable` and `python -m flows` do the same. The wheel alone has the commands that need neither a service nor "
+        f"a network, marked *wheel*. Exit statuses: {statuses.strip()}"
+    )
     parts = [
         "# Commands",
         "The targets of the Makefile, and the commands that they run. This page is generated from both.",
@@ -245,28 +252,28 @@ def commands_page() -> str:
                 *(f"| `make {name}` | {_cell(what)} |" for name, what in targets),
             ]
         ),
-        "## python -m flows",
-        f"Run as `.venv/bin/python -m flows`. {statuses.strip()}",
+        "## deniable",
+        how,
+        "```text\n" + "\n".join(first_page(lines)) + "\n```",
     ]
-    for name in _subcommands(of_flows(["--help"])):
-        parts += [f"### flows {name}", _help(_of(of_flows([name]), name))]
-    parts += ["## python -m deniable", "From the wheel alone: no service and no network."]
-    for name, parser in _subparsers(of_the_wheel()).items():
-        parts += [f"### deniable {name}", _help(parser)]
+    for group, what in GROUPS.items():
+        own = [line for line in lines if line.group == group]
+        rows = [f"| `{line.name}` | {_cell(line.help)}{_where(line.module)} |" for line in own]
+        parts += [f"## deniable {group}", f"{what[0].upper()}{what[1:]}.", "\n".join(["| | |", "|---|---|", *rows])]
+        for line in own:
+            parts += [f"### deniable {line.name}", _help(dispatch.parser_of(line))]
+    former = [f"| `{name}` | `{now}` |" for name, now in sorted(FORMER.items())]
+    former += ["| `release SPEC` | `release make` |", "| `audit RELEASE` | `audit release` |"]
+    parts += [
+        "## Former names",
+        f"Commands had no groups before. Their former names are understood until version {UNTIL}.",
+        "\n".join(["| former | now |", "|---|---|", *former]),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
-def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    (action,) = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
-    return dict(action.choices)
-
-
-def _subcommands(parser: argparse.ArgumentParser) -> list[str]:
-    return list(_subparsers(parser))
-
-
-def _of(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
-    return _subparsers(parser)[name]
+def _where(module: str) -> str:
+    return " (*wheel*)" if module.startswith("deniable.") else ""
 
 
 def _help(parser: argparse.ArgumentParser) -> str:

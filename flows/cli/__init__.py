@@ -1,5 +1,7 @@
-"""The commands of `python -m flows`, a module each.
+"""The commands of the project's checkout, a module each, in the groups of `deniable --help`.
 
-`servers`: starting and stopping servers. `tables`: describing a table. `public`: reading public files. `surveys`:
-surveys. `people`: keys of approvers and of the custodian.
+registry: a line for each. contract: what its module declares. running: carries it out on a state folder.
+release, table, budget, audit, data, keys, servers, mechanisms: the groups.
+making: runs a release with its progress. planning: shows what one would cost. deciding: decisions on held releases.
+own_server: a command's own Prefect server. spinner: shows that it is working. subcommands: a type of argparse.
 """

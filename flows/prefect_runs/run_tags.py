@@ -1,3 +1,3 @@
-"""The tags of a run in Prefect, by which its pages and `python -m flows runs` find it."""
+"""The tags of a run in Prefect, by which its pages and `deniable release runs` find it."""
 
 DATASET, RELEASE = "dataset: ", "release: "

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput
 from infra.environment import state_folder
 from schemas.regular_files import whole_path
@@ -52,7 +53,7 @@ def shared(state: Path | None = None) -> Shared:
     except FileNotFoundError:
         return Shared()
     except (OSError, ValueError, KeyError, TypeError):
-        msg = f"{place} must be readable as deploy wrote it, and is not; run python -m flows deploy again."
+        msg = f"{place} must be readable as deploy wrote it, and is not; run {command_line('servers deploy')} again."
     raise InvalidInput(msg)
 
 

@@ -21,6 +21,7 @@ from prefect.utilities.annotations import BaseAnnotation
 from prefect.utilities.engine import collect_task_run_inputs_sync, link_state_to_task_run_result
 from prefect_dask.task_runners import DaskTaskRunner, PrefectDaskFuture
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import DeniableError, Refused
 from deniable.foundation.keys import new_secret
 from infra.cluster.joining import AdmitWorkers, Asked
@@ -182,8 +183,8 @@ class ClusterRunner(DaskTaskRunner):
                 client.wait_for_workers(1, timeout=_WAIT_FOR_WORKERS_S)
             except TimeoutError:
                 msg = (
-                    f"the cluster at {self._place} must have a worker, and has none; start one by python -m flows "
-                    f"cluster worker {self._place}."
+                    f"the cluster at {self._place} must have a worker, and has none; start one by "
+                    f"{command_line('servers cluster worker')} {self._place}."
                 )
                 raise Refused(msg) from None
         marker = self._exit_stack.enter_context(_marker(state))
@@ -251,7 +252,8 @@ def _answering(address: str, *others: type[Exception]) -> Iterator[None]:
         yield
     except failures:
         failed = Refused(
-            f"the cluster at {address} must answer, and does not; start it by python -m flows cluster up, or check "
+            f"the cluster at {address} must answer, and does not; start it by {command_line('servers cluster up')}, "
+            "or check "
             "its address and its certificates."
         )
     else:

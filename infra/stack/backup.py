@@ -12,6 +12,7 @@ from contextlib import closing
 from hashlib import file_digest
 from pathlib import Path
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger.verification import records_of, verify
 from infra.stack.settings import DATABASES, Stack
@@ -105,7 +106,7 @@ def require_whole(place: Path) -> dict[str, str]:
         manifest = json.loads(read_regular(place / MANIFEST, "the list of a backup's files", _LARGEST))
         files: dict[str, str] = manifest["files"]
     except (OSError, ValueError, KeyError):
-        msg = f"a backup must be a folder that python -m flows backup made, got {place}; name another."
+        msg = f"a backup must be a folder that {command_line('servers backup')} made, got {place}; name another."
         raise InvalidInput(msg) from None
     there = _names(place) - {MANIFEST}
     wrong = sorted(there ^ files.keys()) or [name for name in sorted(there) if _digest(place / name) != files[name]]
@@ -182,7 +183,7 @@ def require_consistent(state: Path) -> int:
     if fault is not None:
         raise LedgerReplaced(
             f"the ledger must hold the charges of the restored releases, and the restored one {fault}; restore another "
-            "backup, or rebuild it with python -m flows ledger recover --reason ...."
+            f"backup, or rebuild it with {command_line('budget recover')} --reason ...."
         )
     releases = sorted((state / _PUBLISHED[0]).glob("*/"))
     beside = sorted(folder for name in _PUBLISHED[1:] for folder in (state / name).glob("*/"))

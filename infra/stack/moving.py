@@ -7,6 +7,7 @@ same command completes the move.
 
 from rich.console import Console
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput
 from infra.stack.servers import let_engineer_write, make_tables
 from infra.stack.settings import Stack
@@ -93,7 +94,7 @@ def _bring_history(stack: Stack, console: Console) -> None:
         place = history_in(state)
         console.print(
             f"The history before the stack stays in {place.place}, for {collision}. To audit a release in it: "
-            f"DENIABLE_MLFLOW_TRACKING_URI={place.database} python -m flows audit RELEASE"
+            f"DENIABLE_MLFLOW_TRACKING_URI={place.database} {command_line('audit release')} RELEASE"
         )
         _switch(stack)
         return

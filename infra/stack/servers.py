@@ -68,7 +68,7 @@ def worker(stack: Stack) -> Daemon:
     return _daemon(
         stack,
         "worker",
-        [sys.executable, "-m", "flows", "worker", "--state", str(stack.state)],
+        [sys.executable, "-m", "flows", "servers", "worker", "--state", str(stack.state)],
         {**stack.environment(), "PREFECT_LOGGING_LEVEL": "WARNING"},
         lambda: _works(stack),
     )
@@ -79,7 +79,7 @@ def watch(stack: Stack) -> Daemon:
     return _daemon(
         stack,
         "watch",
-        [sys.executable, "-m", "flows", "watch", "--state", str(stack.state)],
+        [sys.executable, "-m", "flows", "servers", "watch", "--state", str(stack.state)],
         {**stack.environment(), "PREFECT_LOGGING_LEVEL": "WARNING", "PYTHONUNBUFFERED": "1"},
         lambda: True,
     )

@@ -76,7 +76,7 @@ def posterior() -> Part:
         verdict="corrected",
         why="The paper samples the posterior by Gibbs steps, with m~ for n~ in one of them. No chain is needed: the "
         "posterior of the confidential count is a list of n + 1 probabilities, and that of the share a mixture "
-        "of as many Beta distributions. `python -m deniable posterior` computes it for a release.",
+        "of as many Beta distributions. `deniable data posterior` computes it for a release.",
         product=(f"{_LEARNER}/posterior.py",),
         checks=(
             equal("mean count from one set", one.mean_count, 6.784952795094474, 1e-9),
@@ -202,7 +202,7 @@ def coverage() -> Part:
         "synthesis covers from 93 to 99 %, with one exception: ten sets at epsilon 1 and p = .5. There the sets "
         "have a prior mass of 1,902 against 100 people, and intervals are hardly shorter than the prior's own. "
         f"A credible interval has its level on average over the prior: {average:.3f} for these ten sets. The "
-        "intervals of `python -m deniable infer` have at least their level for each share.",
+        "intervals of `deniable data infer` have at least their level for each share.",
         product=(f"{_LEARNER}/posterior.py", "deniable/inference/others/draws.py"),
         checks=tuple(checks),
         table=Table(("epsilon", "M", "p = .25", "p = .5", "how"), tuple(rows)),

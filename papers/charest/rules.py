@@ -94,7 +94,7 @@ def the_rules() -> Part:
         why="The formulas are as published, except that the paper writes m for M in the degrees of freedom. They "
         "assume draws from a posterior predictive distribution under the analyst's own prior, whereas the prior "
         "here is chosen for privacy. So none is valid for these sets, as the next three parts show; if T_M is "
-        "negative, as for the five sets, its degrees of freedom are meaningless. `python -m deniable combine` "
+        "negative, as for the five sets, its degrees of freedom are meaningless. `deniable data combine` "
         "computes the rules for a user's own sets, and states with each why it is not valid.",
         product=(f"{_LEARNER}/combining.py",),
         checks=tuple(checks),

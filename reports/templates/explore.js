@@ -125,7 +125,7 @@
       if (!found) {
         const names = alone ? attributes[first].name : attributes[first].name + " and " + attributes[second].name;
         about.textContent = names + (alone ? " was" : " were") + " not counted" + (alone ? "" : " together") +
-          ", or the table is too large for this page: intervals.csv has all tables, and python -m deniable infer gives " +
+          ", or the table is too large for this page: intervals.csv has all tables, and deniable data infer gives " +
           "bounds for what was not counted.";
         return;
       }

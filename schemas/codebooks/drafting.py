@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WIDEST = 116
 LEFT_OUT = "# Left out:"
 """The line before the variables that a draft does not describe."""
-CAN_BE_PROPOSED = "# Open columns can be described by `python -m flows schema discover`, at a separate cost."
+CAN_BE_PROPOSED = "# Open columns can be described by `deniable table discover`, at a separate cost."
 """The last line of a draft with open columns."""
 _FUNCTIONS = ("nominal", "ordered", "boolean", "numeric", "dates", "identifier")
 

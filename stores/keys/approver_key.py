@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput
 from deniable.record.attestation import keyid_of
 from stores.keys.personal_key import (
@@ -64,7 +65,7 @@ def load_approver_key(place: Path) -> ApproverKey:
         return ApproverKey(private=load_personal_key(place, _WHOSE))
     except FileNotFoundError:
         raise InvalidInput(
-            f"{_WHOSE} must be in {place}, and there is none; make one with python -m flows keys approver new, and "
+            f"{_WHOSE} must be in {place}, and there is none; make one with {command_line('keys approver new')}, and "
             f"have the custodian admit it, or name its file in {APPROVER_KEY_VARIABLE}."
         ) from None
     except OSError as error:

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import new_secret
 from deniable.record.attestation import Envelope, keyid_of, sign
@@ -38,7 +39,6 @@ YEARS = 2
 _MOST_YEARS = 20
 _FEWEST_DIGITS = 8
 _EXPIRES_SOON = timedelta(days=30)
-_MAKE_ONE = "create one with python -m flows keys new --owner NAME"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ def new_key(state: Path, *, owner: str, years: int = YEARS) -> SigningKey:
         if (before := known.get(key.keyid)) is not None:
             raise Refused(
                 f"a signing key must be created where there is none, and {place} holds {before.name}; replace it with "
-                "python -m flows keys rotate."
+                f"{command_line('keys rotate')}."
             )
         write_trusted_keys(known.with_key(key), trust)
         return SigningKey(trusted=key, private=private, to_tell=f"The key in {place} is trusted from now on.")
@@ -168,7 +168,7 @@ def rotate_key(state: Path, *, years: int = YEARS) -> Rotated:
     """
     place, trust = signing_key_place(state), trusted_keys_place(state)
     if not trust.parent.is_dir():
-        raise InvalidInput(f"a signing key must be there to be replaced, and there is none in {place}; {_MAKE_ONE}.")
+        raise InvalidInput(f"a signing key must be there to be replaced, and there is none in {place}; {_make_one()}.")
     with with_keys_to_itself(trust.parent):
         known = read_trusted_keys(trust)
         settle(place, _may_sign(known))
@@ -208,7 +208,7 @@ def revoke_key(state: Path, keyid: str, reason: Reason) -> TrustedKey:
         if len(meant) != 1:
             raise InvalidInput(
                 f"a key must be named by its id, or by at least its first {_FEWEST_DIGITS} digits if they are unique, "
-                f"got {keyid}; nothing was revoked. python -m flows keys show lists the keys."
+                f"got {keyid}; nothing was revoked. {command_line('keys show')} lists the keys."
             )
         revoked = known.with_revoked(meant[0].keyid, Revocation(time=moment_after_now(), reason=reason))
         write_trusted_keys(revoked, trust)
@@ -220,23 +220,23 @@ def _refuse_unless_first(state: Path, known: TrustedKeys | None) -> None:
     place, trust = signing_key_place(state), trusted_keys_place(state)
     if named_place(SIGNING_KEY_VARIABLE):
         raise InvalidInput(
-            f"the signing key must be in {place}, which {SIGNING_KEY_VARIABLE} names, and there is none; {_MAKE_ONE}, "
-            "or name the right file."
+            f"the signing key must be in {place}, which {SIGNING_KEY_VARIABLE} names, and there is none; "
+            f"{_make_one()}, or name the right file."
         )
     if known is not None and len(known):
         raise Refused(
             f"the signing key must be in {place}, and is missing, while the trust file {trust} exists; restore it, "
-            f"or {_MAKE_ONE} and revoke the lost one with python -m flows keys revoke."
+            f"or {_make_one()} and revoke the lost one with {command_line('keys revoke')}."
         )
     if named_place(TRUSTED_KEYS_VARIABLE):
         raise InvalidInput(
-            f"the trust file must be at {trust}, which {TRUSTED_KEYS_VARIABLE} names, and there is none; {_MAKE_ONE}, "
-            "or name the right file."
+            f"the trust file must be at {trust}, which {TRUSTED_KEYS_VARIABLE} names, and there is none; "
+            f"{_make_one()}, or name the right file."
         )
     if any((state / "releases").glob(f"*/{RECORD}")):
         raise Refused(
             f"the signing key must be in {place}, and is missing together with the trust file, while there are signed "
-            f"releases; restore both, or {_MAKE_ONE}."
+            f"releases; restore both, or {_make_one()}."
         )
 
 
@@ -246,10 +246,14 @@ def _first(state: Path) -> SigningKey:
     made = _made(place, trusted_keys_place(state), owner=_user(), years=YEARS)
     key = made.trusted
     told = (
-        f"A key for signing releases was created for {key.owner}: {place}, valid until {key.valid_until}; python -m "
-        "flows keys export FILE writes the information that auditors need."
+        f"A key for signing releases was created for {key.owner}: {place}, valid until {key.valid_until}; "
+        f"{command_line('keys export')} FILE writes the information that auditors need."
     )
     return replace(made, to_tell=told)
+
+
+def _make_one() -> str:
+    return f"create one with {command_line('keys new --owner NAME')}"
 
 
 def _loaded(place: Path, trust: Path, known: TrustedKeys | None) -> SigningKey:
@@ -259,13 +263,13 @@ def _loaded(place: Path, trust: Path, known: TrustedKeys | None) -> SigningKey:
     # A key that is superseded within this second signs nothing more.
     if (objection := key.objection_at(moment_after_now())) is not None:
         early = moment(moment_after_now()) < moment(key.valid_from)
-        remedy = "set this machine's clock" if early else "replace it with python -m flows keys rotate"
+        remedy = "set this machine's clock" if early else f"replace it with {command_line('keys rotate')}"
         raise Refused(f"the signing key must be valid now, and {key.name} {objection}; {remedy}.")
     told = ""
     if moment(_written(datetime.now(UTC) + _EXPIRES_SOON)) >= moment(key.valid_until):
         told = (
-            f"The signing key {key.name} is valid only until {key.valid_until}; replace it with python -m flows keys "
-            "rotate."
+            f"The signing key {key.name} is valid only until {key.valid_until}; replace it with "
+            f"{command_line('keys rotate')}."
         )
     return SigningKey(trusted=key, private=private, to_tell=told)
 
@@ -277,7 +281,7 @@ def _trusted(place: Path, trust: Path, known: TrustedKeys | None, private: Ed255
     if key is None:
         raise InvalidInput(
             f"the signing key must be one of the trusted keys in {trust}, and {keyid} in {place} is not; trust "
-            "it with python -m flows keys new --owner NAME, or name the right files."
+            f"it with {command_line('keys new')} --owner NAME, or name the right files."
         )
     return key
 

@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import new_secret
 from deniable.ledger.entries import Policy, canonical
@@ -156,7 +157,7 @@ def _with(policy: Policy, people: str, sources: tuple[str, ...]) -> Policy:
 
 def _command(dataset: str) -> str:
     return (
-        f"python -m flows ledger policy {dataset} --epsilon E --delta D --people 'whose records these are' --spec SPEC"
+        f"{command_line('budget set')} {dataset} --epsilon E --delta D --people 'whose records these are' --spec SPEC"
     )
 
 

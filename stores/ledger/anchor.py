@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from deniable.command_names import command_line
 from deniable.ledger.state import LedgerBroken
 from stores.ledger.database import LedgerUnavailable
 from stores.locks import lock
@@ -74,7 +75,7 @@ class Anchor:
             raise LedgerReplaced(
                 f"the ledger must hold the {len(known)} entries that {self.state} knows of, got {fault} at {place}; "
                 "nothing was read or drawn: restore that ledger, or name it in DENIABLE_LEDGER. If it cannot be "
-                "restored, rebuild it with python -m flows ledger recover --reason ..., from this folder's own copy "
+                f"restored, rebuild it with {command_line('budget recover')} --reason ..., from this folder's own copy "
                 "or from an export with --from FILE, or accept it unchanged with --accept."
             )
         self._seen = (sum(len(line.encode()) + 1 for line in known), len(known))

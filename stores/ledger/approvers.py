@@ -8,6 +8,7 @@ brings no revoked key back (stores.ledger.evidence). The trust file of the state
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.entries import Approver, Custodian, Entry
 from deniable.ledger.signatures import key_name
@@ -85,7 +86,7 @@ def admit_approver(state: Path, ledger: Ledger, *, name: str, public: str, years
     if public in known.approvers:
         raise Refused(
             f"an approver's key must be admitted once, and {key.keyid} was admitted for "
-            f"{known.approvers[public].owner}; make another with python -m flows keys approver rotate."
+            f"{known.approvers[public].owner}; make another with {command_line('keys approver rotate')}."
         )
     signing = read_trusted_keys(trusted_keys_place(state)) or TrustedKeys()
     signing.with_approvers((key,))
@@ -119,7 +120,7 @@ def revoke_approver(state: Path, ledger: Ledger, who: str, reason: Reason, *, by
     if len(meant) != 1:
         raise InvalidInput(
             f"an approver's key must be named by its owner, or by at least the first {_FEWEST_DIGITS} digits of its id "
-            f"if they are unique, got {who}; nothing was revoked. python -m flows keys approver show lists the keys."
+            f"if they are unique, got {who}; nothing was revoked. {command_line('keys approver show')} lists the keys."
         )
     if meant[0].revoked is not None and (meant[0].revoked.reason, reason) != ("superseded", "compromised"):
         raise InvalidInput(
@@ -176,7 +177,7 @@ def add_spare_key(state: Path, ledger: Ledger, place: Path) -> CustodianKey:
     if books.spare:
         raise Refused(
             f"a ledger must have one spare key, and this one names {key_name(books.spare)}; replace it together with "
-            "the custodian's key, with python -m flows keys custodian rotate --spare FILE --new-spare FILE."
+            f"the custodian's key, with {command_line('keys custodian rotate')} --spare FILE --new-spare FILE."
         )
     current = custodian_key(state, books.custodian)
     spare = make_spare_key(place)

@@ -35,6 +35,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import DeniableError, InvalidInput
 from stores.ledger.migrations import REVISIONS, TABLE, VERSION_TABLE
 from stores.own_files import own_descriptor
@@ -291,7 +292,8 @@ def _failure(place: str, error: Exception) -> LedgerUnavailable:
     if state in _FORBIDDEN:
         return LedgerUnavailable(
             f"the user of the ledger at {place} must be allowed to read and to append, got: {reason}; its owner "
-            "must update it and grant these rights: make stack does so, and elsewhere python -m flows ledger prepare."
+            f"must update it and grant these rights: make stack does so, and elsewhere "
+            f"{command_line('budget prepare')}."
         )
     if state in _BUSY or "database is locked" in reason:
         return LedgerUnavailable(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import DeniableError
 from deniable.ledger.entries import SIGNED, Charge, Entry
 from deniable.ledger.state import LedgerState
@@ -70,7 +71,7 @@ class Gate:
             raise LedgerReplaced(
                 f"the ledger must hold what was charged in {self.state}, got {place}, which {fault}; nothing was read "
                 "or drawn: restore the ledger that holds it, or name it in DENIABLE_LEDGER. If it cannot be restored, "
-                "enter the proven charges again with python -m flows ledger recover --reason ..., with an export as "
+                f"enter the proven charges again with {command_line('budget recover')} --reason ..., with an export as "
                 "--from FILE if there is one, or accept the ledger unchanged with --accept."
             )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from prefect import runtime
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import Refused
 from deniable.ledger.entries import Charge, Entry, Fact, Output, Policy, Publication, day_of, digest_of
 from deniable.privacy.step_costs import StepCost
@@ -289,7 +290,8 @@ def _commitment(steps: Iterable[Step]) -> str:
             if made.name == "snapshot":
                 return made.digest
     raise Refused(
-        "a release must have notes on each step in its vault, and has not; abandon it with python -m flows discard."
+        f"a release must have notes on each step in its vault, and has not; abandon it with "
+        f"{command_line('release discard')}."
     )
 
 

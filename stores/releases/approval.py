@@ -23,7 +23,7 @@ from stores.record.provenance import approval_subject, spec_document
 from stores.releases.signed_approvals import fault_of_approval
 from stores.tracking.release_run import tag_release
 from stores.vault.actors import note_approval, people_of
-from stores.vault.decisions import AFTERWARDS, STATUS, decision, decisions, refused_in_words
+from stores.vault.decisions import STATUS, afterwards, decision, decisions, refused_in_words
 from stores.vault.pending_approval import ApprovalSubject, Held, HeldNote, NotPublished, held_note, note_held
 from stores.vault.step_log import time_now
 from stores.vault.workspace import Workspace, file_digest
@@ -98,7 +98,7 @@ def require_decision(
     if note.action == "refuse":
         tag_release(workspace, {STATUS: "refused"})
         msg = f"{note.release} is refused by the policy of its spec, and nothing is published: {'; '.join(note.why)}; "
-        raise NotPublished(msg + AFTERWARDS.format(release=note.release))
+        raise NotPublished(msg + afterwards(note.release))
     tag_release(workspace, {STATUS: "held"})
     raise Held(note)
 

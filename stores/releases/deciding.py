@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import Refused
 from schemas.provenance import Approval
 from stores.keys.approver_key import ApproverKey
@@ -13,11 +14,13 @@ from stores.vault.step_log import time_now
 if TYPE_CHECKING:
     from stores.vault.decisions import DecisionWord, Identity
 
-STATED = (
-    "This approval is stated and not signed: its ledger is older than signed approvals, and the custodian has admitted "
-    "no approver (python -m flows keys approver admit)."
-)
-"""The remark on an approval where none must be signed."""
+
+def not_signed() -> str:
+    """The remark on an approval where none must be signed."""
+    return (
+        "This approval is stated and not signed: its ledger is older than signed approvals, and the custodian has "
+        f"admitted no approver ({command_line('keys approver admit')})."
+    )
 
 
 def decide(
@@ -63,8 +66,8 @@ def decide(
             return signer.sign(note, made)
         if word == "approved" and approvers.required:
             raise Refused(
-                f"an approval must be signed with the key of an approver, got the name {by} alone; approve with python "
-                f'-m flows approve {note.release} --reason "..." as the account that has the key.'
+                f"an approval must be signed with the key of an approver, got the name {by} alone; approve with "
+                f'{command_line("release approve")} {note.release} --reason "..." as the account that has the key.'
             )
         return made
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
 from schemas.catalog import code_digest, schema_code
 from schemas.references import Audience
@@ -254,7 +255,7 @@ def what_comes_next(state: Path, spec: ReleaseSpec, *, anew: bool = False) -> st
         )
     return (
         f"Resuming {begun.release_id}, which was not finished, with the data as they were then; to abandon it, run "
-        f"python -m flows discard {begun.release_id}."
+        f"{command_line('release discard')} {begun.release_id}."
     )
 
 
@@ -323,7 +324,8 @@ def require_same_code(state: Path, dataset: str, commitment: str) -> None:
             said = "by unknown code" if begun is None or not begun.code else "by other code"
             msg = (
                 f"a key must be reused only by the code that has drawn under it, got the key of {release_id}, drawn "
-                f"{said}; compare by python -m flows replay {release_id}, which publishes nothing, or do not give "
+                f"{said}; compare by {command_line('audit replay')} {release_id}, which publishes nothing, or do "
+                "not give "
                 "a key."
             )
             raise Refused(msg)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import Refused
 from deniable.record.approval import faults_of_signed, sign
 from deniable.record.trust import TrustedKey, moment
@@ -63,12 +64,12 @@ def signer_with(approvers: Approvers, key: ApproverKey, now: str) -> Signer:
     if admitted is None:
         raise Refused(
             f"an approval must be signed with a key that the custodian admitted, and {key.keyid} is not one; have the "
-            f"custodian run python -m flows keys approver admit NAME {key.public}."
+            f"custodian run {command_line('keys approver admit')} NAME {key.public}."
         )
     if (objection := admitted.objection_at(now)) is not None:
         raise Refused(
-            f"an approver's key must be valid now, and {admitted.name} {objection}; make another with python -m flows "
-            "keys approver rotate, and have the custodian admit it."
+            f"an approver's key must be valid now, and {admitted.name} {objection}; make another with "
+            f"{command_line('keys approver rotate')}, and have the custodian admit it."
         )
     return Signer(key, admitted)
 

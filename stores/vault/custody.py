@@ -13,6 +13,7 @@ from typing import Protocol, cast
 from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from schemas.references import Audience
@@ -110,7 +111,7 @@ def require_same_key(workspace: KeyedRelease, commitment: str) -> None:
     if fetch_key(workspace).commitment() != commitment:
         msg = (
             f"the key of {workspace.release_id} must be the one that it started with, and its custodian has another; "
-            "restore that key, or abandon the release with python -m flows discard."
+            f"restore that key, or abandon the release with {command_line('release discard')}."
         )
         raise InvalidInput(msg)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Literal, TypeAlias
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
 from schemas.plain_text import fault_of_line
 from schemas.provenance import Approval
@@ -34,13 +35,21 @@ _FOLDER, _LOCK = "decisions", "setting-aside.lock"
 _LONGEST_REASON = 1000
 _SHOWN_DIGITS = 16
 
-AFTERWARDS = "what was charged stays charged; to abandon the release, run python -m flows discard {release}."
+
+def afterwards(release_id: str) -> str:
+    """The rest of a message about a release that is not published.
+
+    Args:
+        release_id: its name.
+    """
+    discard = command_line(f"release discard {release_id}")
+    return f"what was charged stays charged; to abandon the release, run {discard}."
 
 
 def refused_in_words(release_id: str, refusal: Approval) -> str:
     """The message about a release that a person refused."""
     said = f"{release_id} was refused by {refusal.by}, and nothing is published ({refusal.reason}); "
-    return said + AFTERWARDS.format(release=release_id)
+    return said + afterwards(release_id)
 
 
 def take_decision(
@@ -104,7 +113,7 @@ def _agreeing(first: Approval, word: DecisionWord, note: HeldNote) -> Approval:
     if first.decision != word:
         msg = (
             f"a release is decided upon once, and {note.release} was {first.decision} by {first.by} on {first.time}; "
-            "to abandon a release that must not be published after all, run python -m flows discard."
+            f"to abandon a release that must not be published after all, run {command_line('release discard')}."
         )
         raise Refused(msg)
     return first

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from schemas.provenance import Digest, Time
 from schemas.references import Audience
@@ -91,7 +92,8 @@ class Held(DeniableError):
         whoever = " or ".join(note.approvers) if note.approvers else f"a person other than {note.started_by}"
         return (
             f"{note.release} is held, and nothing is published, because {'; '.join(note.why)}: review {note.page} "
-            f"and the output of python -m flows held; then {whoever} approves it with python -m flows approve "
+            f"and the output of {command_line('release held')}; then {whoever} approves it with "
+            f"{command_line('release approve')} "
             f'{note.release} --reason "..." (or refuses it with refuse), and the same command resumes the release.'
         )
 
@@ -148,7 +150,7 @@ def find_held(state: Path, release_id: str) -> HeldNote:
             f"the release must wait for a decision, got {release_id}, which was published without one; check its name."
         )
     msg = (
-        f"the release must be one that waits for a decision, got {release_id}, which does not; python -m flows held "
-        "lists the releases that wait."
+        f"the release must be one that waits for a decision, got {release_id}, which does not; "
+        f"{command_line('release held')} lists the releases that wait."
     )
     raise InvalidInput(msg)

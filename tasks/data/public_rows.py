@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from deniable.command_names import command_line
 from deniable.evaluation.overlap import RecordCounts
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput, Refused
@@ -53,7 +54,7 @@ class PublicCounter:
             InvalidInput: the file is missing, or has another digest.
             Refused: it is the confidential source, or has no valid row.
         """
-        table, lines = self.table, "add the lines that `python -m flows select SPEC` prints"
+        table, lines = self.table, f"add the lines that `{command_line('mechanisms select')} SPEC` prints"
         path = _stated_file(self.spec, table.path, table.sha256, lines)
         return counted_publicly(self.spec, path, empty, self.cache, self._source)
 

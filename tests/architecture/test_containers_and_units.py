@@ -11,6 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 from sqlalchemy.engine import make_url
 
+from deniable.cli.registry import lines_here
 from infra.servers.prefect_pages import PAGES_THAT_ASK_NOBODY_ELSE
 from infra.stack.postgres import programs
 from infra.stack.settings import DATABASES
@@ -86,7 +87,7 @@ def test_what_works_with_the_ledger_in_containers_may_not_alter_it() -> None:
             connection.execute("DELETE FROM deniable_ledger")
 
 
-def test_units_start_commands_that_there_are() -> None:
+def test_units_and_containers_start_commands_that_there_are() -> None:
     commands = []
     for path in (INFRA / "systemd").glob("*.service"):
         unit = configparser.ConfigParser(interpolation=None, strict=False)
@@ -94,8 +95,12 @@ def test_units_start_commands_that_there_are() -> None:
         unit.read(path)
         commands += [value for name, value in unit["Service"].items() if name.startswith("Exec")]
         assert unit["Service"]["User"] == "deniable"
-    told = {match for line in commands for match in re.findall(r"-m flows (\w+)", line)}
-    assert told == {"stack", "backup"}
+    told = {match for line in commands for match in re.findall(r"bin/deniable (\w+ \w+)", line)}
+    assert told == {"servers stack", "servers backup"}
+    ours = [each["command"] for each in COMPOSE["services"].values() if each.get("command", [""])[0] == "deniable"]
+    told |= {" ".join(words[1:3]) for words in ours}
+    assert told >= {"servers worker", "servers watch", "budget prepare"}
+    assert told <= {line.name for line in lines_here()}
 
 
 def test_prefects_container_is_told_what_makes_its_pages_ask_nobody_else() -> None:

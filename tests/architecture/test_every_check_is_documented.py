@@ -19,7 +19,11 @@ from stores.record.replay_comparison import Outcome, Reason
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 PAGE = ROOT / "docs" / "auditor" / "what-each-check-proves.md"
-ROOMS = {"verify": ("deniable",), "verify-ledger": ("deniable/ledger",), "audit": ("tasks", "flows", "stores")}
+ROOMS = {
+    "audit verify": ("deniable",),
+    "audit ledger": ("deniable/ledger",),
+    "audit release": ("tasks", "flows", "stores"),
+}
 CHECK = "deniable.foundation.checks"
 
 _ROW = re.compile(r"^- `([^`\n]+)`\n((?:  .*\n)+)", re.MULTILINE)
@@ -189,7 +193,7 @@ def page() -> Mapping[str, str]:
 
 @pytest.mark.parametrize("command", ROOMS)
 def test_every_line_that_a_command_prints_is_explained_and_no_other(command: str, page: Mapping[str, str]) -> None:
-    apart = ROOMS["verify-ledger"] if command == "verify" else ()
+    apart = ROOMS["audit ledger"] if command == "audit verify" else ()
     explained = [row.name for row in rows(page[command])]
     assert len(set(explained)) == len(explained)
     assert set(explained) == names_made_in(ROOMS[command], apart)
@@ -199,11 +203,11 @@ def test_every_step_that_a_replay_names_is_explained_and_no_other(page: Mapping[
     kinds = product(LEARNERS, SAMPLERS)
     specs = [{"learner": {"kind": learner}, "synthesis": {"guarantee": sampler}} for learner, sampler in kinds]
     steps = {step for spec in specs for step in flow_of(spec)}
-    assert {row.name for row in rows(page["replay"])} == steps
+    assert {row.name for row in rows(page["audit replay"])} == steps
 
 
 def test_every_outcome_of_a_step_and_every_reason_is_explained(page: Mapping[str, str]) -> None:
-    said = set(_CELL.findall(page["replay"]))
+    said = set(_CELL.findall(page["audit replay"]))
     assert said == {*get_args(Outcome), *get_args(get_type_hints(Reason)["kind"])}
 
 

@@ -19,9 +19,9 @@ OTHER = "not a file of the state folder"
 NOT_A_FILE = "opens no file"
 
 REASONS = {
-    "flows/cli/compare.py::_write": OTHER,
-    "flows/cli/tables/discover.py::_write": OTHER,
-    "flows/cli/tables/drafts.py::write_and_load": OTHER,
+    "flows/cli/release/compare.py::_write": OTHER,
+    "flows/cli/table/discover.py::_write": OTHER,
+    "flows/cli/table/drafts.py::write_and_load": OTHER,
     "infra/cluster/runner.py::_marker": NEW,
     "infra/cluster/worker_checks.py::_read": "a worker's own machine, and the marker that this run has just made",
     "infra/compiled_ahead.py::_drawn": NOT_A_FILE,

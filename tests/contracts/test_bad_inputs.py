@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
+from deniable.cli.dispatch import main
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
-from flows.__main__ import REFUSED, main
+from flows.cli.running import REFUSED
 from schemas.regular_files import read_regular, whole_path
 from schemas.spec.release_spec import load_spec
 from stores.keys.private_key_file import load_private_key

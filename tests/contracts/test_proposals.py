@@ -84,7 +84,7 @@ def test_a_draft_points_to_discoveries_where_the_codebook_is_silent() -> None:
         book.add(Variable(name=name, kind=kind), name)  # type: ignore[arg-type]
     draft = draft_of(book, "book.csv")
     assert (draft.open_categories, draft.open_numbers) == (("charge",), ("income",))
-    assert "python -m flows schema discover" in schema_text(draft, sources=["book.csv"])
+    assert "deniable table discover" in schema_text(draft, sources=["book.csv"])
 
 
 def drafted() -> str:

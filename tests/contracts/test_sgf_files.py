@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from deniable.cli.dispatch import main
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
-from flows.__main__ import main
 from schemas.codebooks.sgf_files import read_configuration, read_description
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import ReleaseSpec, load_spec
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 def imported(folder: Path, *more: str) -> int:
     """Run the command."""
     options = ["--prefix", f"{folder}/town", "--to", str(folder / "mine"), "--records", "500", *more]
-    return main(["schema", "import-sgf", str(folder / "my.cfg"), *options])
+    return main(["table", "import-sgf", str(folder / "my.cfg"), *options])
 
 
 def spec_of(folder: Path, *more: str) -> ReleaseSpec:
@@ -94,7 +94,7 @@ def test_from_the_files_to_a_plan_that_fits_and_no_record_is_read(
     said = capsys.readouterr().out
     assert "graph: it must be public" in said
     assert "No record was read." in said
-    assert main(["plan", str(folder / "mine" / "town.yaml"), "--state", str(folder / "state")]) == 0
+    assert main(["release", "plan", str(folder / "mine" / "town.yaml"), "--state", str(folder / "state")]) == 0
     plan = capsys.readouterr().out
     assert "The budget allows this release." in plan
     assert "A graph that is not public" in plan
@@ -176,7 +176,7 @@ def test_a_missing_number_of_seeds_and_a_missing_prefix_name_the_option(
 ) -> None:
     assert imported(folder) != 0
     assert "state it with --public-rows" in capsys.readouterr().err
-    assert main(["schema", "import-sgf", str(folder / "my.cfg")]) != 0
+    assert main(["table", "import-sgf", str(folder / "my.cfg")]) != 0
     assert "give --prefix PREFIX" in " ".join(capsys.readouterr().err.split())
     assert imported(folder, "--public-rows", "many") != 0
     assert "--public-rows must be a whole number above 0, got 'many'" in capsys.readouterr().err

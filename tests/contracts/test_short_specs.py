@@ -19,7 +19,7 @@ from deniable.ledger.budget import cost_of
 from deniable.plausible_deniability.pass_law import shift_of
 from deniable.privacy.composition import joint_split
 from deniable.privacy.loss import Guarantee
-from flows.cli.plan import show_plan
+from flows.cli.planning import show_plan
 from schemas.spec.accounts import accounts_of
 from schemas.spec.defaults import completed, epsilon_of_part
 from schemas.spec.release_spec import ReleaseSpec, load_spec

@@ -1,4 +1,4 @@
-"""Runs `python -m flows` as its users do, in a separate process, isolated from this test run."""
+"""Runs `deniable` as its users do, in a separate process, isolated from this test run."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def environment(home: Path) -> dict[str, str]:
 
 def command(*arguments: str | Path) -> list[str]:
     """Return the command line."""
-    return [sys.executable, "-m", "flows", *map(str, arguments)]
+    return [sys.executable, "-m", "deniable", *map(str, arguments)]
 
 
 def run(
@@ -44,7 +44,7 @@ def run(
     """
     if not any(name.startswith(_READ_AT_THE_START) for name in variables):
         env = {**environment(home), **variables}
-        return run_module("flows", list(map(str, arguments)), env=env, cwd=home, answers=answers, mounts=mounts)
+        return run_module("deniable", list(map(str, arguments)), env=env, cwd=home, answers=answers, mounts=mounts)
     return subprocess.run(
         command(*arguments),
         env={**environment(home), **variables},
@@ -70,7 +70,7 @@ def start(
     if is_night():
         how: dict[str, Any] = {piped: subprocess.PIPE}
         return subprocess.Popen(command(*arguments), env=env, cwd=home, text=True, start_new_session=True, **how)
-    return Started("flows", list(map(str, arguments)), env=env, cwd=home, piped=piped)
+    return Started("deniable", list(map(str, arguments)), env=env, cwd=home, piped=piped)
 
 
 def variables_of(server: Server) -> dict[str, str]:

@@ -106,7 +106,7 @@ def handed_out(agency: Agency, release: str, home: Path) -> Auditor:
     made = Auditor(agency, home)
     made.own_state.mkdir(mode=0o700)
     agency.command("keys", "export", made.keys)
-    agency.command("ledger", "export", made.ledger)
+    agency.command("budget", "export", made.ledger)
     shutil.copytree(agency.state / "releases" / release, made.folder)
     return made
 

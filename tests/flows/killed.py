@@ -80,14 +80,14 @@ class LastWords:
 
 
 if __name__ == "__main__" and MOMENT == "printing":
-    from flows.__main__ import main
+    from deniable.cli.dispatch import main
 
     sys.stdout = LastWords(sys.stdout)  # type: ignore[assignment] # what is used of it is there
-    sys.exit(main(["release", SPEC, "--state", STATE]))
+    sys.exit(main(["release", "make", SPEC, "--state", STATE]))
 
 if __name__ == "__main__":
     state = prepare_environment(Path(STATE))
-    from flows.__main__ import main
+    from deniable.cli.dispatch import main
     from flows.refresh import refresh
     from flows.release import release
     from tasks.running.progress import watching
@@ -96,7 +96,7 @@ if __name__ == "__main__":
     sys.addaudithook(executioner.told)
     with watching(executioner):
         if SOURCE[:1] == ["--discover"]:
-            main(["schema", "discover", SPEC, "--state", STATE, *SOURCE[1:]])
+            main(["table", "discover", SPEC, "--state", STATE, *SOURCE[1:]])
         elif SOURCE:
             refresh(Path(SPEC), state, Path(SOURCE[0]))
         else:

@@ -74,14 +74,14 @@ def look_at(spec: Path, folder: Path) -> LookedAt:
             assert done.returncode == 0, (arguments, done.stdout, done.stderr)
             said[" ".join(map(str, arguments[:2]))] = done.stdout + done.stderr
 
-        flows("plan", spec)
-        flows("release", spec)
+        flows("release", "plan", spec)
+        flows("release", "make", spec)
         [published] = (state / "releases").iterdir()
-        flows("replay", published.name)
-        flows("audit", published.name)
-        flows("compare", published.name, published.name)
-        flows("ledger", "show")
-        flows("ledger", "export", home / "ledger.jsonl")
+        flows("audit", "replay", published.name)
+        flows("audit", "release", published.name)
+        flows("release", "compare", published.name, published.name)
+        flows("budget", "show")
+        flows("budget", "export", home / "ledger.jsonl")
         flows("keys", "show")
         flows("keys", "export", home / "trusted.json")
         said["verify"] = _verify(published, home)
@@ -91,7 +91,7 @@ def look_at(spec: Path, folder: Path) -> LookedAt:
 
 
 def _verify(published: Path, home: Path) -> str:
-    arguments = ["verify", published, "--keys", home / "trusted.json", "--ledger", home / "ledger.jsonl"]
+    arguments = ["audit", "verify", published, "--keys", home / "trusted.json", "--ledger", home / "ledger.jsonl"]
     done = subprocess.run(
         [sys.executable, "-m", "deniable", *map(str, arguments)],
         env=environment(home),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.__main__ import main
+from deniable.cli.dispatch import main
 from schemas.spec.release_spec import load_spec
 from tests.meps_codebook import VARIABLES, codebook_text, write_people
 
@@ -17,7 +17,7 @@ def test_eighty_variables_of_a_codebook_of_ahrq_are_drafted_checked_and_planned(
     (tmp_path / "meps.txt").write_text(codebook_text())
     write_people(tmp_path / "people.csv", 2_000)
     state = ("--state", str(tmp_path / "state"))
-    status = main(["schema", "draft", "meps.txt", "--source", "people.csv", "--check-header", *state])
+    status = main(["table", "draft", "meps.txt", "--source", "people.csv", "--check-header", *state])
     said = capsys.readouterr().out
     assert status == 0
     assert "meps.py: 80 columns (56 nominal, 24 numeric)" in said
@@ -26,7 +26,7 @@ def test_eighty_variables_of_a_codebook_of_ahrq_are_drafted_checked_and_planned(
     spec = load_spec(tmp_path / "meps.yaml")
     assert spec.domain.names == tuple(variable.name for variable in VARIABLES)
     assert len((tmp_path / "meps.yaml").read_text().splitlines()) <= 10
-    assert main(["schema", "check", "meps.yaml", *state]) == 0
+    assert main(["table", "check", "meps.yaml", *state]) == 0
     assert "All 80 columns fit in every row" in capsys.readouterr().out
-    assert main(["plan", "meps.yaml", *state]) == 0
+    assert main(["release", "plan", "meps.yaml", *state]) == 0
     assert "The budget allows this release." in capsys.readouterr().out

@@ -17,13 +17,13 @@ from mlflow.entities import Metric
 from mlflow.tracking._tracking_service import utils
 from prefect.client.orchestration import get_client
 
-from deniable.__main__ import main as respondent
+from deniable.cli.dispatch import main
+from deniable.cli.dispatch import main as respondent
 from deniable.discovery.plan import DiscoveryPlan, asked
 from deniable.foundation.errors import Refused
 from deniable.verification.discovery import DOCUMENT
 from deniable.verification.release import RECORD
 from flows import entrypoints
-from flows.__main__ import main
 from flows.survey import survey
 from infra.stack.backup import back_up, put_back, require_consistent
 from reports.figures.spending import spending
@@ -89,7 +89,7 @@ def test_a_discovery_killed_at_every_step_repeats_its_draws_and_is_charged_once(
     assert begun.finished
     snapshot = discoveries.require_same_copy(workspace, workspace.vault / discoveries.SNAPSHOT, begun.snapshot)
     assert drawn(workspace, PLAN, snapshot) == discoveries.released_answers(state, place.name)
-    assert main(["audit", place.name, "--state", str(state)]) == 0
+    assert main(["audit", "release", place.name, "--state", str(state)]) == 0
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def discovered(tmp_path_factory: pytest.TempPathFactory, prefect: None) -> Path:
     """A state folder with a discovery, which tests must not change."""
     folder = tmp_path_factory.mktemp("discovered")
     state = folder / "state"
-    assert main(["schema", "discover", str(write_people(folder)), "--state", str(state), *OPTIONS]) == 0
+    assert main(["table", "discover", str(write_people(folder)), "--state", str(state), *OPTIONS]) == 0
     return state
 
 
@@ -167,28 +167,28 @@ def test_it_is_found_and_audited_and_shown_in_the_ledger(
         out = capsys.readouterr()
         return status, out.out + out.err
 
-    status, audited = said("audit", made.discovery)
+    status, audited = said("audit", "release", made.discovery)
     assert status == 0, audited
-    assert said("audit", str(made.folder))[0] == 0
-    status, found = said("find", "--dataset", "people", "--epsilon-above", "1.5")
+    assert said("audit", "release", str(made.folder))[0] == 0
+    status, found = said("release", "find", "--dataset", "people", "--epsilon-above", "1.5")
     assert status == 0
     assert f"{made.discovery}  " in found
     assert "epsilon 2  discovery  started by" in found
     assert "as signed" in found
     assert "1 discovery, shown" in found
-    assert said("find", "--epsilon-above", "2")[1].endswith("No published release or discovery matches.\n")
-    assert "answered" in said("ledger", "show", "people")[1]
+    assert said("release", "find", "--epsilon-above", "2")[1].endswith("No published release or discovery matches.\n")
+    assert "answered" in said("budget", "show", "people")[1]
 
     run = made.record["runs"]["mlflow_run"]
     client = MlflowClient(tracking_uri(state))
     client.log_batch(run, metrics=[Metric("epsilon.total", 1.0, int(time.time() * 1000) + 10, 0)])
-    status, audited = said("audit", made.discovery)
+    status, audited = said("audit", "release", made.discovery)
     assert status == 1
     assert "metric epsilon.total was changed; it is now 1.0" in audited
-    assert "it does not find the discovery" in said("find", "--epsilon-above", "1.5")[1]
-    assert "epsilon.total is 1" in said("find", "--epsilon-above", "0.5")[1]
+    assert "it does not find the discovery" in said("release", "find", "--epsilon-above", "1.5")[1]
+    assert "epsilon.total is 1" in said("release", "find", "--epsilon-above", "0.5")[1]
     client.log_batch(run, metrics=[Metric("epsilon.total", 2.0, int(time.time() * 1000) + 20, 0)])
-    assert said("audit", made.discovery)[0] == 0
+    assert said("audit", "release", made.discovery)[0] == 0
     client.log_batch(run, metrics=[Metric("another", 2.0, 0, 0)])
     client.set_tag(run, "started_by", "nobody")
     (step,) = [
@@ -197,7 +197,7 @@ def test_it_is_found_and_audited_and_shown_in_the_ledger(
         if each.data.tags["step"] == "answer_questions"
     ]
     client.log_batch(step.info.run_id, metrics=[Metric("epsilon", 0.5, int(time.time() * 1000) + 10, 0)])
-    status, audited = said("audit", made.discovery)
+    status, audited = said("audit", "release", made.discovery)
     assert status == 1
     for fault in (
         "metric another was added",
@@ -210,7 +210,7 @@ def test_it_is_found_and_audited_and_shown_in_the_ledger(
     answers.write_text(answers.read_text() + " ")
     record.unlink()
     (artifacts / "public" / "another.json").write_text("{}")
-    status, audited = said("audit", made.discovery)
+    status, audited = said("audit", "release", made.discovery)
     assert status == 1
     for fault in (
         f"artifact public/{DOCUMENT} was changed",
@@ -219,9 +219,9 @@ def test_it_is_found_and_audited_and_shown_in_the_ledger(
     ):
         assert fault in audited
     client.delete_run(run)
-    assert "the run was deleted" in said("audit", made.discovery)[1]
+    assert "the run was deleted" in said("audit", "release", made.discovery)[1]
     (state / "mlflow" / "mlflow.db").rename(state / "mlflow" / "lost.db")
-    assert "FAILED  MLflow's run can be compared" in said("audit", made.discovery)[1]
+    assert "FAILED  MLflow's run can be compared" in said("audit", "release", made.discovery)[1]
 
 
 def _artifacts_of(client: MlflowClient, run: str) -> Path:
@@ -236,7 +236,7 @@ def test_discoveries_and_surveys_are_in_a_backup_and_verified_when_it_is_restore
     document.write_text(json.dumps({**DOCUMENT_OF_SURVEY, "survey": "earlier"}), encoding="utf-8")
     answers.write_text(json.dumps(ANSWERS), encoding="utf-8")
     words = ["--key", str(tmp_path / "key"), "--answers", str(answers), "--out", str(responses)]
-    assert respondent(["respond", str(document), *words]) == 0
+    assert respondent(["data", "respond", str(document), *words]) == 0
     survey(document, responses, state)
     shutil.rmtree(state / "releases", ignore_errors=True)
     back_up(state, tmp_path / "copy")
@@ -268,7 +268,7 @@ def test_another_charge_for_a_discovery_is_named(
     plan = replace(PLAN, epsilon=Fraction(1))
     charge = discoveries.charge_of(load_spec(tmp_path / "people.yaml"), plan, made.discovery, inputs="0" * 64)
     state_ledger(state).reserve(charge)
-    assert main(["audit", made.discovery, "--state", str(state)]) == 1
+    assert main(["audit", "release", made.discovery, "--state", str(state)]) == 1
     said = capsys.readouterr().out
     assert "FAILED  the discovery was charged only what the record shows" in said
     assert "charges it for step discover" in said

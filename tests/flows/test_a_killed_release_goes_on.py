@@ -17,7 +17,7 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import BudgetExceeded, cost_of
 from deniable.ledger.entries import Cost
 from deniable.record.attestation import Envelope, verify
-from flows.cli.discard import discard_release
+from flows.cli.release.discard import discard_release
 from flows.release import release
 from schemas.provenance import RECORD
 from schemas.spec.accounts import accounts_of
@@ -284,7 +284,7 @@ def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_o
     (tmp_path / "key").write_bytes(key)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unfinished, "code_digest", lambda: "other code")
-        with pytest.raises(Refused, match="drawn by other code; compare by python -m flows replay"):
+        with pytest.raises(Refused, match="drawn by other code; compare by deniable audit replay"):
             release(spec, state, tmp_path / "key")
     assert (release_of(state), spent(state)) == (finished, charged)
     release(spec, tmp_path / "undisturbed", tmp_path / "key")

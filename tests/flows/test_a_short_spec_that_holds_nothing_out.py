@@ -8,7 +8,7 @@ from rich.console import Console
 from ruamel.yaml import YAML
 
 from flows.audit import audit_here
-from flows.cli.release import print_summary
+from flows.cli.making import print_summary
 from flows.release import release
 from flows.replay import replay
 from schemas.provenance import RECORD

@@ -13,8 +13,8 @@ from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
-from flows.cli.approve import decide
-from flows.cli.plan import show_plan
+from flows.cli.deciding import decide
+from flows.cli.planning import show_plan
 from flows.release import release
 from flows.released import Released
 from schemas.provenance import RECORD, Approval

@@ -1,6 +1,5 @@
 """An audit names whatever anybody changed after a release was sealed, however they did it, and nothing else."""
 
-import argparse
 import hashlib
 import json
 import re
@@ -25,7 +24,7 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.entries import Charge, Entry
 from deniable.record.trust import TrustedKeys
 from flows.audit import Audited, audit, audit_here
-from flows.cli.audit import DOES_NOT_HOLD, HOLDS, add_audit_command, run_audit_command
+from flows.cli.audit.release import DOES_NOT_HOLD, HOLDS
 from flows.release import release
 from infra.servers.local_servers import free_port
 from schemas.provenance import RECORD
@@ -38,6 +37,7 @@ from stores.servers.mlflow_rows import INTERFACE, NOT_COMPARED
 from stores.tracking.registry import CURRENT
 from stores.vault.workspace import Workspace
 from tests.audit_attacks import Target, score
+from tests.commands import carry_out
 from tests.extent import is_night, spread
 from tests.flows.command import environment, run
 from tests.flows.mounts import read_only
@@ -193,8 +193,8 @@ def test_an_audit_changes_nothing_of_what_it_audits(kept: Kept, *, forged: bool)
 def test_an_audit_is_made_on_a_read_only_disk(kept: Kept, tmp_path: Path) -> None:
     before = everything_in(kept.state)
     with read_only(kept.state) as disk:
-        done = run("audit", kept.name, "--state", kept.state, home=tmp_path / "home", mounts=disk.pid)
-        refused = run("refresh", "people", "--state", kept.state, home=tmp_path / "home", mounts=disk.pid)
+        done = run("audit", "release", kept.name, "--state", kept.state, home=tmp_path / "home", mounts=disk.pid)
+        refused = run("release", "refresh", "people", "--state", kept.state, home=tmp_path / "home", mounts=disk.pid)
     assert done.returncode == HOLDS, done.stdout + done.stderr
     assert "is as it was when its record was signed: all " in done.stdout
     assert refused.returncode != 0
@@ -963,9 +963,7 @@ def test_a_release_that_a_server_recorded_is_audited_by_its_address(
 
 
 def command(kept: Kept, *arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    add_audit_command(parser.add_subparsers(dest="command", required=True))
-    return run_audit_command(parser.parse_args(["audit", *arguments]), kept.state)
+    return carry_out("audit release", arguments, kept.state)
 
 
 def test_the_command_prints_what_was_found_below_its_check(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:

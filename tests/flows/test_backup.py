@@ -26,13 +26,13 @@ def state(looked_at: LookedAt, tmp_path_factory: pytest.TempPathFactory) -> Path
 def copy(state: Path) -> Path:
     """A backup of it."""
     place = state.parent / "copy"
-    done = run("backup", place, "--state", state, home=state.parent / "home")
+    done = run("servers", "backup", place, "--state", state, home=state.parent / "home")
     assert done.returncode == 0, done.stderr
     return place
 
 
 def restored(copy: Path, state: Path) -> tuple[int, str]:
-    done = run("restore", copy, "--state", state, home=copy.parent / "home")
+    done = run("servers", "restore", copy, "--state", state, home=copy.parent / "home")
     return done.returncode, done.stdout + done.stderr
 
 
@@ -41,9 +41,9 @@ def test_what_is_restored_elsewhere_passes_the_audit_and_goes_on_with_its_budget
     assert status == 0, said
     assert "1 release and the ledger were verified" in said
     (release,) = (tmp_path / "elsewhere" / "releases").iterdir()
-    audited = run("audit", release.name, "--state", tmp_path / "elsewhere", home=tmp_path / "home")
+    audited = run("audit", "release", release.name, "--state", tmp_path / "elsewhere", home=tmp_path / "home")
     assert audited.returncode == 0, audited.stdout + audited.stderr
-    shown = run("ledger", "show", "--state", tmp_path / "elsewhere", home=tmp_path / "home")
+    shown = run("budget", "show", "--state", tmp_path / "elsewhere", home=tmp_path / "home")
     assert release.name in shown.stdout
 
 
@@ -72,9 +72,7 @@ def test_a_ledger_that_is_older_than_its_releases_is_refused(copy: Path, tmp_pat
     """Whoever puts an old ledger beside new releases would spend the same budget twice."""
     broken = shutil.copytree(copy, tmp_path / "broken")
     fresh = tmp_path / "fresh"
-    done = run(
-        "ledger", "policy", "people", "--epsilon", "3", "--delta", "0.1", "--state", fresh, home=tmp_path / "home"
-    )
+    done = run("budget", "set", "people", "--epsilon", "3", "--delta", "0.1", "--state", fresh, home=tmp_path / "home")
     assert done.returncode == 0, done.stderr
     shutil.copyfile(fresh / "ledger" / "ledger.db", broken / "ledger" / "ledger.db")
     manifest = json.loads((broken / "manifest.json").read_text())
@@ -83,11 +81,11 @@ def test_a_ledger_that_is_older_than_its_releases_is_refused(copy: Path, tmp_pat
     status, said = restored(broken, tmp_path / "elsewhere")
     assert status == 1
     assert "the ledger must hold the " in said
-    assert "ledger recover --reason" in said
+    assert "budget recover --reason" in said
 
 
 def test_nothing_is_overwritten(state: Path, copy: Path) -> None:
-    again = run("backup", copy, "--state", state, home=state.parent / "home")
+    again = run("servers", "backup", copy, "--state", state, home=state.parent / "home")
     assert (again.returncode, "does not exist yet" in again.stderr) == (1, True)
     status, said = restored(copy, state)
     assert (status, "an empty state folder" in said) == (1, True)
@@ -96,7 +94,7 @@ def test_nothing_is_overwritten(state: Path, copy: Path) -> None:
 def test_no_backup_is_made_while_a_release_is_under_way(state: Path, tmp_path: Path) -> None:
     (vault,) = (state / "vault").iterdir()
     with leased(vault):
-        done = run("backup", tmp_path / "copy", "--state", state, home=tmp_path / "home")
+        done = run("servers", "backup", tmp_path / "copy", "--state", state, home=tmp_path / "home")
     assert (done.returncode, "in progress" in done.stderr) == (1, True)
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
@@ -104,4 +102,4 @@ def test_no_backup_is_made_while_a_release_is_under_way(state: Path, tmp_path: P
 def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
     (tmp_path / "stranger").mkdir()
     status, said = restored(tmp_path / "stranger", tmp_path / "elsewhere")
-    assert (status, "python -m flows backup" in said) == (1, True)
+    assert (status, "deniable servers backup" in said) == (1, True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from deniable.cli.dispatch import main
 from deniable.ledger.budget import BudgetExceeded
 from deniable.ledger.entries import Cost, Policy
-from flows.__main__ import main
-from flows.cli.plan import show_plan
+from flows.cli.planning import show_plan
 from flows.release import release
 from flows.released import Released
 from schemas.spec.accounts import accounts_of
@@ -120,8 +120,8 @@ def test_the_plan_of_a_release_that_would_be_refused_says_so_with_both_numbers(
 def test_the_plan_command_refuses_a_wrong_spec_with_status_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("flows.__main__.prepare_environment", lambda state, **_: state)
-    assert main(["plan", str(seedless(tmp_path, split__holdout=2)), "--state", str(tmp_path)]) == 2
+    monkeypatch.setattr("flows.cli.running.prepare_environment", lambda state, **_: state)
+    assert main(["release", "plan", str(seedless(tmp_path, split__holdout=2)), "--state", str(tmp_path)]) == 2
     assert "split.holdout" in capsys.readouterr().err
 
 

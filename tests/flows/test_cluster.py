@@ -95,7 +95,7 @@ class Agency:
 def cluster(folder: Path, workers: int) -> Iterator[Agency]:
     """A state folder with a cluster."""
     here = Agency(folder / "state", folder / "home", "")
-    address = here.command("cluster", "up", "--workers", str(workers)).rpartition("=")[2]
+    address = here.command("servers", "cluster", "up", "--workers", str(workers)).rpartition("=")[2]
     assert address.startswith("tls://127.0.0.1:")
     noted = [json.loads(path.read_text())["pid"] for path in (here.state / "cluster" / "run").glob("*.json")]
     started = [psutil.Process(pid) for pid in noted]
@@ -103,7 +103,7 @@ def cluster(folder: Path, workers: int) -> Iterator[Agency]:
     try:
         yield Agency(here.state, here.home, address)
     finally:
-        here.command("cluster", "down")
+        here.command("servers", "cluster", "down")
         assert not [one for one in started if one.is_running()]
 
 
@@ -408,7 +408,7 @@ def test_a_release_that_is_cancelled_on_a_cluster_goes_on_elsewhere(
     known = drawn(agency)
     told = {"DENIABLE_DASK": agency.address, **variables_of_this_server(), **agency.told()}
     with subprocess.Popen(
-        command("release", spec, "--state", agency.state),
+        command("release", "make", spec, "--state", agency.state),
         env={**environment(agency.home), **told},
         cwd=agency.home,
         stderr=subprocess.PIPE,
@@ -438,7 +438,7 @@ def drawn(agency: Agency) -> set[Path]:
 @contextmanager
 def worker(agency: Agency, *before: str, **variables: str) -> Iterator["subprocess.Popen[str]"]:
     """One more worker of a cluster, started as on another machine; what it says can be read."""
-    command = [*before, sys.executable, "-m", "flows", "cluster", "worker", agency.address, "--workers", "1"]
+    command = [*before, sys.executable, "-m", "flows", "servers", "cluster", "worker", agency.address, "--workers", "1"]
     started = subprocess.Popen(
         [*command, "--state", str(agency.state)],
         env={**environment(agency.home), **agency.told(), **variables},
@@ -633,11 +633,11 @@ def test_a_deployment_names_its_cluster_by_a_variable(tmp_path: Path) -> None:
 
 def test_a_scheduler_of_this_machine_makes_its_certificate_and_workers_wait_for_it(tmp_path: Path) -> None:
     state, home, port = tmp_path / "state", tmp_path / "home", free_port()
-    refused = run("cluster", "worker", f"tls://127.0.0.1:{port}", "--state", state, home=home)
+    refused = run("servers", "cluster", "worker", f"tls://127.0.0.1:{port}", "--state", state, home=home)
     assert refused.returncode == 1
     assert "start the scheduler first" in refused.stderr
     scheduler = subprocess.Popen(
-        command("cluster", "scheduler", "--host", "localhost", "--port", str(port), "--state", state),
+        command("servers", "cluster", "scheduler", "--host", "localhost", "--port", str(port), "--state", state),
         env=environment(home),
         cwd=home,
     )
@@ -653,6 +653,8 @@ def test_a_scheduler_of_this_machine_makes_its_certificate_and_workers_wait_for_
 
 
 def test_a_scheduler_that_others_reach_must_have_certificates(tmp_path: Path) -> None:
-    done = run("cluster", "scheduler", "--host", "192.0.2.7", "--state", tmp_path / "state", home=tmp_path / "home")
+    done = run(
+        "servers", "cluster", "scheduler", "--host", "192.0.2.7", "--state", tmp_path / "state", home=tmp_path / "home"
+    )
     assert done.returncode == 1
     assert "must authenticate them" in done.stderr

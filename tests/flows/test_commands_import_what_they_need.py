@@ -33,7 +33,7 @@ def note(event, given):
         opened.extend([] if given[0].endswith((".py", ".pyc")) else [given[0]])
 
 sys.addaudithook(note)
-from flows.__main__ import main
+from deniable.cli.dispatch import main
 status = main(sys.argv[1:])
 loaded = sorted({name.partition(".")[0] for name in sys.modules})
 seen = {"modules": len(sys.modules), "all": sorted(sys.modules), "opened": opened}
@@ -115,13 +115,13 @@ def watched_code(code: str, home: Path, *arguments: str, **variables: str) -> di
 @pytest.mark.parametrize(
     ("arguments", "needs", "parts", "modules", "opened"),
     [
-        (["held"], set(), set(), 560, 10),
-        (["ledger", "show"], set(), set(), 900, 40),
+        (["release", "held"], set(), set(), 560, 10),
+        (["budget", "show"], set(), set(), 900, 40),
         (["keys", "show"], set(), set(), 650, 10),
-        (["find"], {"mlflow", "pandas", "pyarrow", "scipy"}, {"mlflow.genai", "requests"}, 2550, 40),
+        (["release", "find"], {"mlflow", "pandas", "pyarrow", "scipy"}, {"mlflow.genai", "requests"}, 2550, 40),
         # Schemas are pandera's; numba opens a folder for each function that it would compile. An account is found
         # by a key and a note.
-        (["plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1600, 184),
+        (["release", "plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1600, 184),
     ],
 )
 def test_a_question_needs_no_server_few_libraries_and_few_files(
@@ -129,7 +129,7 @@ def test_a_question_needs_no_server_few_libraries_and_few_files(
 ) -> None:
     spec = write_small_release(tmp_path / "release")
     asked = [str(spec) if word == "spec" else word for word in arguments]
-    if arguments[0] == "plan":
+    if "plan" in arguments:
         # What a plan costs is worked out once, by dp-accounting.
         first = watched(state, tmp_path, *asked)
         assert "dp_accounting" in first["loaded"]  # type: ignore[operator]
@@ -144,11 +144,24 @@ def test_a_question_needs_no_server_few_libraries_and_few_files(
 
 
 @pytest.mark.parametrize(
-    "name", ["audit", "find", "public.select", "runs", "servers.backup", "tables.new", "tables.schema"]
+    "name",
+    [
+        *(
+            "audit.release",
+            "audit.replay",
+            "budget.set",
+            "budget.spent",
+            "keys.revoke",
+            "keys.show",
+            "mechanisms.select",
+        ),
+        *("release.approve", "release.find", "release.make", "release.plan", "release.refresh", "release.runs"),
+        *("release.unfinished", "servers.backup", "servers.ui", "table.check", "table.draft"),
+    ],
 )
 def test_the_options_of_a_command_need_neither_numpy_nor_pydantic(name: str, tmp_path: Path) -> None:
     """The module that has them is imported for a message about a wrong option, too."""
-    code = WATCHED.replace("from flows.__main__ import main", f"import flows.cli.{name}")
+    code = WATCHED.replace("from deniable.cli.dispatch import main", f"import flows.cli.{name}")
     said = watched_code(code.replace("main(sys.argv[1:])", "0"), tmp_path)
     assert f"flows.cli.{name}" in said["all"]  # type: ignore[operator]
     assert (HEAVY | {"numpy", "pydantic"}).intersection(said["loaded"]) == set()  # type: ignore[arg-type]
@@ -160,7 +173,7 @@ def test_a_decision_needs_neither_prefect_nor_mlflow(
     address, asked = prefect_server
     approver(state, "ines")
     variables = {"DENIABLE_APPROVER_KEY": str(key_place(state, "ines")), "DENIABLE_PREFECT_API_URL": address}
-    said = watched(state, tmp_path, "approve", RELEASE, "--reason", "as agreed", **variables)
+    said = watched(state, tmp_path, "release", "approve", RELEASE, "--reason", "as agreed", **variables)
     assert (said["status"], said["started"]) == (0, [])
     assert HEAVY.intersection(said["loaded"]) == set()  # type: ignore[arg-type]
     assert asked == ["/api/flow_runs/filter", "/api/flow_runs/a%20run/resume"]
@@ -172,7 +185,7 @@ def test_pages_that_servers_have_are_told_at_once_and_none_is_started(
     address, asked = prefect_server
     pages = address.removesuffix("/api")
     variables = {"DENIABLE_PREFECT_API_URL": address, "DENIABLE_MLFLOW_TRACKING_URI": pages}
-    said = watched(state, tmp_path, "ui", **variables)
+    said = watched(state, tmp_path, "servers", "ui", **variables)
     assert (said["status"], said["started"]) == (0, [])
     assert f"{pages}/runs" in str(said["printed"])
     assert asked == ["/health", "/api/health", "/api/2.0/mlflow/experiments/search"]
@@ -181,7 +194,7 @@ def test_pages_that_servers_have_are_told_at_once_and_none_is_started(
 def test_pages_of_a_server_that_is_down_are_a_sentence(state: Path, tmp_path: Path) -> None:
     nobody = "http://127.0.0.1:9"
     variables = {"DENIABLE_PREFECT_API_URL": f"{nobody}/api", "DENIABLE_MLFLOW_TRACKING_URI": nobody}
-    done = run("ui", "--state", state, home=tmp_path, **variables)
+    done = run("servers", "ui", "--state", state, home=tmp_path, **variables)
     assert done.returncode == 1
     assert done.stderr == (
         "MLflow must answer at http://127.0.0.1:9, and does not (URLError); make stack starts what is down.\n"
@@ -190,7 +203,7 @@ def test_pages_of_a_server_that_is_down_are_a_sentence(state: Path, tmp_path: Pa
 
 def test_the_search_finds_what_it_is_for(state: Path, tmp_path: Path) -> None:
     """A command that needs a library is seen to import it."""
-    said = watched(state, tmp_path, "unfinished")
+    said = watched(state, tmp_path, "release", "unfinished")
     assert "sqlalchemy" in said["loaded"]  # type: ignore[operator]
     # Packages of these names that do nothing stand for the real ones, which exist.
     assert [part for part in PARTS if find_spec(part) is None] == []
@@ -201,7 +214,9 @@ def test_the_search_finds_what_it_is_for(state: Path, tmp_path: Path) -> None:
             (tmp_path / folder / "__init__.py").touch()
     parts = f"sys.path.insert(0, {str(tmp_path)!r})\n" + "".join(f"import {part}\n" for part in sorted(PARTS))
     opening = "import prefect, subprocess\nsubprocess.run(['true'])\nopen('/dev/null')\n"
-    code = WATCHED.replace("from flows.__main__ import main\n", parts + opening).replace("main(sys.argv[1:])", "0")
+    code = WATCHED.replace("from deniable.cli.dispatch import main\n", parts + opening).replace(
+        "main(sys.argv[1:])", "0"
+    )
     said = watched_code(code, tmp_path)
     assert "prefect" in said["loaded"]  # type: ignore[operator]
     assert "true" in said["started"]  # type: ignore[operator]
@@ -211,9 +226,8 @@ def test_the_search_finds_what_it_is_for(state: Path, tmp_path: Path) -> None:
 
 def test_verification_needs_numpy_and_arrow_alone(tmp_path: Path, looked_at: LookedAt) -> None:
     """Verification of a published folder: no library that makes a release, and no pandas, which Arrow would import."""
-    code = WATCHED.replace("flows.__main__", "deniable.__main__")
     keys = looked_at.state / "keys" / "trusted.json"
-    said = watched_code(code, tmp_path, "verify", str(looked_at.release), "--keys", str(keys))
+    said = watched_code(WATCHED, tmp_path, "audit", "verify", str(looked_at.release), "--keys", str(keys))
     assert said["status"] == 0
     assert HEAVY.intersection(said["loaded"]) == {"pyarrow"}  # type: ignore[arg-type]
     assert {*PARTS, "sqlalchemy", "pydantic"}.intersection(said["all"]) == set()  # type: ignore[arg-type]

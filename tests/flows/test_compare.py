@@ -1,6 +1,5 @@
 """Two releases are compared by their signed records: every change is named, and nothing internal is disclosed."""
 
-import argparse
 import re
 import shutil
 from dataclasses import dataclass, replace
@@ -11,12 +10,12 @@ import numpy as np
 import pytest
 
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
-from flows.cli.compare import add_compare_command, run_compare_command
 from reports.pages.compare_page import render_comparison, summary
 from reports.pages.comparison import Comparison, MarginalPair, compare, distance_at_most, distance_by_chance, read_side
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 from stores.ledger.charging import note_publication
+from tests.commands import carry_out
 from tests.html_page import Page
 from tests.small_release import made_up_people
 from tests.whole_release import Drawn, drawn_release
@@ -75,9 +74,7 @@ def page(pair: Pair) -> Page:
 
 
 def run(pair: Pair, *arguments: object) -> int:
-    parser = argparse.ArgumentParser()
-    add_compare_command(parser.add_subparsers())
-    return run_compare_command(parser.parse_args(["compare", *map(str, arguments)]), pair.state)
+    return carry_out("release compare", list(map(str, arguments)), pair.state)
 
 
 def internal_numbers(pair: Pair) -> set[str]:
@@ -268,10 +265,8 @@ def test_folders_can_be_compared_anywhere_without_what_is_internal(
     folders = [tmp_path / name for name in ("a", "b")]
     for folder, drawn in zip(folders, (pair.one, pair.other), strict=True):
         shutil.copytree(drawn.workspace.release_folder, folder)
-    parser = argparse.ArgumentParser()
-    add_compare_command(parser.add_subparsers())
-    asked = parser.parse_args(["compare", *map(str, folders), "--keys", str(pair.state / "keys" / "trusted.json")])
-    assert run_compare_command(asked, tmp_path / "elsewhere") == 0
+    keys = pair.state / "keys" / "trusted.json"
+    assert carry_out("release compare", [*folders, "--keys", keys], tmp_path / "elsewhere") == 0
     said = capsys.readouterr().out
     assert "rows_clean" not in said
     assert "No page was written" in said

@@ -47,9 +47,9 @@ def agency(tmp_path_factory: pytest.TempPathFactory, catcher: Catcher) -> Iterat
         spec.rename(spec.with_name(f"{name}.yaml"))
     here = Agency(folder / "state", folder / "home", folder / "specs", {"DENIABLE_OPERATOR": "ada", **SOON})
     here.start()
-    here.command("deploy", DENIABLE_WEBHOOK=catcher.address)
+    here.command("servers", "deploy", DENIABLE_WEBHOOK=catcher.address)
     yield here
-    here.command("stack", "down")
+    here.command("servers", "stack", "down")
 
 
 def arrival(folder: Path, *, change: int, names: list[str] | None = None) -> str:
@@ -89,8 +89,8 @@ def test_a_day_in_the_agency(agency: Agency, catcher: Catcher, tmp_path: Path) -
     assert (again["name"], first in again["message"]) == ("Held", True)
 
     # Every server is ended and begun again.
-    agency.command("stack", "down")
-    agency.command("stack", "up")
+    agency.command("servers", "stack", "down")
+    agency.command("servers", "stack", "up")
     assert agency.run(first)["state"]["type"] == "PAUSED"
 
     # Ada may not approve it, nor anybody decide what is no decision; Ines may, and clicks twice.
@@ -103,9 +103,9 @@ def test_a_day_in_the_agency(agency: Agency, catcher: Catcher, tmp_path: Path) -
     agency.once(first, "PAUSED", asked=2)
     assert releases(agency) == []
     ines = agency.approver("ines")
-    assert "resumes" in agency.command("approve", note.release, "--reason", "as agreed", **ines)
+    assert "resumes" in agency.command("release", "approve", note.release, "--reason", "as agreed", **ines)
     assert f"was approved by ines on {note.since[:4]}" in agency.command(
-        "approve", note.release, "--reason", "as agreed", **ines
+        "release", "approve", note.release, "--reason", "as agreed", **ines
     )
     assert agency.once(first, "COMPLETED")["state"]["message"] == f"published {note.release}"
     approval = read_signed(agency.state / "releases" / note.release / RECORD).record.people.approval
@@ -122,14 +122,14 @@ def test_a_day_in_the_agency(agency: Agency, catcher: Catcher, tmp_path: Path) -
     assert f"published {second}; against {note.release}" in said[0]
     assert f"unchanged since {second}" in said[1]
     assert current(agency) == second
-    spent = agency.command("ledger", "show")
+    spent = agency.command("budget", "show")
 
     # A year with another column stops it, and leaves all as it was; whoever is to know is told, and told no place.
     assert catcher.caught == []
     other = arrival(tmp_path / "2017-other", change=20, names=["age", "sex", "schooling", "employed"])
     failed = agency.begun("refresh/any", spec="yearly", source=other)
     assert "lacks school" in agency.once(failed, "FAILED")["state"]["message"]
-    assert (agency.command("ledger", "show"), current(agency)) == (spent, second)
+    assert (agency.command("budget", "show"), current(agency)) == (spent, second)
     assert releases(agency) == [note.release, second]
     (told,) = map(json.loads, catcher.once(1))
     assert (told["event"], told["run"]) == ("refresh failed", "refresh of yearly")
@@ -138,11 +138,13 @@ def test_a_day_in_the_agency(agency: Agency, catcher: Catcher, tmp_path: Path) -
     # One that a person decides upon waits as a release does; Ines approves it where she works.
     asked = agency.begun("refresh/any", spec="asked", source=arrival(tmp_path / "2017", change=20))
     assert agency.once(asked, "PAUSED")["state"]["name"] == "Suspended"
-    assert asked in agency.command("held")
+    assert asked in agency.command("release", "held")
     (note,) = held_notes(agency.state)
     carol = agency.approver("carol")
-    assert "one of its approvers" in agency.command("approve", note.release, "--reason", "fine", status=1, **carol)
-    agency.command("approve", note.release, "--reason", "as agreed", **ines)
+    assert "one of its approvers" in agency.command(
+        "release", "approve", note.release, "--reason", "fine", status=1, **carol
+    )
+    agency.command("release", "approve", note.release, "--reason", "as agreed", **ines)
     assert f"published {note.release}; against {second}" in agency.once(asked, "COMPLETED")["state"]["message"]
     assert (current(agency), verified(agency, note.release)) == (note.release, True)
     assert json.loads(catcher.once(2)[1])["event"] == "refresh held"
@@ -150,7 +152,7 @@ def test_a_day_in_the_agency(agency: Agency, catcher: Catcher, tmp_path: Path) -
     # Nobody has touched anything since, says whoever can touch nothing; and so says the nightly run.
     secrets = agency.said("secrets")
     auditor = {"MLFLOW_TRACKING_USERNAME": "auditor", "MLFLOW_TRACKING_PASSWORD": secrets["auditor"]}
-    agency.command("audit", note.release, **auditor)
+    agency.command("audit", "release", note.release, **auditor)
     nightly = agency.triggered("audit/all")["state"]
     assert (nightly["type"], nightly["message"][:22]) == ("COMPLETED", "3 of 3 releases are as"), nightly
     assert len(catcher.caught) == 2, "of what a refresh told itself nobody is told again"
@@ -186,12 +188,12 @@ def test_a_run_whose_machine_dies_is_ended_and_gone_on_with_where_it_stopped(
     (made,) = set(releases(agency)) - set(before)
     assert f"published {made}" in done["state"]["message"]
     assert len(catcher.caught) == told, "of what is gone on with nobody is told"
-    agency.command("stack", "down")
-    agency.command("stack", "up")
+    agency.command("servers", "stack", "down")
+    agency.command("servers", "stack", "up")
 
     # Told of them once more, Prefect has its automations as they were.
     there = {item["id"] for item in agency.prefect("/automations/filter", {})}
-    agency.command("deploy")
+    agency.command("servers", "deploy")
     again = agency.prefect("/automations/filter", {})
     assert (len(again), {item["id"] for item in again}) == (3, there)
     assert {item["trigger"]["within"] for item in again} == {0, 180, 900}

@@ -27,7 +27,7 @@ def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path
     release = page.parent.name
     assert f"{release} is held, and nothing is published, because tvd_2way must be at most 1e-06" in sentence
     assert str(page) in sentence
-    assert f"python -m flows approve {release} --reason" in sentence
+    assert f"deniable release approve {release} --reason" in sentence
     assert "the same command resumes the release" in sentence
     assert not list((tmp_path / "state" / "releases").glob("*"))
 

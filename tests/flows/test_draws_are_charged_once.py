@@ -7,7 +7,7 @@ import pytest
 
 from deniable.ledger.entries import Charge
 from flows.audit import audit_here
-from flows.cli.plan import show_plan
+from flows.cli.planning import show_plan
 from flows.release import release
 from flows.replay import replay
 from schemas.provenance import RECORD

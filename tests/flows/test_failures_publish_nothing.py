@@ -158,7 +158,7 @@ def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
     state.mkdir()
     spec = with_large_table(tmp_path / "spec")
     with mounted("size=10m", state) as disk:
-        done = run("release", spec, "--state", state, home=tmp_path / "home", mounts=disk.pid)
+        done = run("release", "make", spec, "--state", state, home=tmp_path / "home", mounts=disk.pid)
         # The folder is looked at where the disk is still there.
         files, _ = disk.communicate("done\n")
     assert done.returncode == 1
@@ -174,7 +174,7 @@ def test_a_read_only_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
     state.mkdir()
     spec = write_small_release(tmp_path / "spec")
     with mounted("ro", state) as disk:
-        done = run("release", spec, "--state", state, home=tmp_path / "home", mounts=disk.pid)
+        done = run("release", "make", spec, "--state", state, home=tmp_path / "home", mounts=disk.pid)
     assert done.returncode == 1
     assert "must be writable" in done.stderr
     assert is_one_clear_sentence(done.stderr)
@@ -183,7 +183,7 @@ def test_a_read_only_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
 def test_a_state_folder_that_cannot_be_made_is_told_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     spec = write_small_release(tmp_path / "spec")
-    done = run("release", spec, "--state", tmp_path / "file" / "state", home=tmp_path / "home")
+    done = run("release", "make", spec, "--state", tmp_path / "file" / "state", home=tmp_path / "home")
     assert done.returncode == 1
     assert "must be writable" in done.stderr
     assert is_one_clear_sentence(done.stderr)
@@ -191,7 +191,7 @@ def test_a_state_folder_that_cannot_be_made_is_told_in_one_sentence(tmp_path: Pa
 
 def test_a_wrong_spec_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     spec = write_small_release(tmp_path / "spec", synthesis__k=0, synthesis__gamma=1)
-    done = run("release", spec, "--state", tmp_path / "state", home=tmp_path / "home")
+    done = run("release", "make", spec, "--state", tmp_path / "state", home=tmp_path / "home")
     assert done.returncode == 2
     assert "synthesis.k" in done.stderr
     assert "synthesis.gamma" in done.stderr
@@ -201,7 +201,7 @@ def test_a_wrong_spec_is_refused_before_anything_is_started(tmp_path: Path) -> N
 
 def test_a_failure_of_the_command_is_one_sentence_and_status_one(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    done = run("release", without_source(tmp_path / "spec"), "--state", state, home=tmp_path / "home")
+    done = run("release", "make", without_source(tmp_path / "spec"), "--state", state, home=tmp_path / "home")
     assert done.returncode == 1
     assert "people.csv" in done.stderr.splitlines()[-1]
     assert is_one_clear_sentence(done.stderr)
@@ -214,7 +214,7 @@ def started_slow_release(folder: Path) -> tuple["subprocess.Popen[str] | Started
     state = folder / "state"
     spec = write_small_release(folder / "spec", **QUICK, synthesis__records=10**10, synthesis__chunk_candidates=2**16)
     bring_databases(state)
-    process = start("release", spec, "--state", state, home=folder / "home")
+    process = start("release", "make", spec, "--state", state, home=folder / "home")
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("learn parameters"):

@@ -1,6 +1,5 @@
 """`find` states what a release's signed record states, and says so where MLflow differs."""
 
-import argparse
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +8,11 @@ import pytest
 from mlflow import MlflowClient
 
 from deniable.foundation.errors import InvalidInput
-from flows.cli.find import AS_SIGNED, NOT_AS_SIGNED, add_find_command, run_find_command
+from flows.cli.release.find import AS_SIGNED, NOT_AS_SIGNED
 from schemas.provenance import RECORD
 from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE
 from stores.ledger.charging import note_publication
+from tests.commands import carry_out
 from tests.small_release import QUICK
 from tests.whole_release import Drawn, drawn_release
 
@@ -83,11 +83,8 @@ class Find:
     capsys: pytest.CaptureFixture[str]
 
     def __call__(self, *arguments: str, keys: bool = True) -> Said:
-        parser = argparse.ArgumentParser()
-        add_find_command(parser.add_subparsers())
         given = ["--keys", str(self.made.keys)] if keys else []
-        asked = parser.parse_args(["find", "--dataset", DATASET, *given, *arguments])
-        status = run_find_command(asked, self.place)
+        status = carry_out("release find", ["--dataset", DATASET, *given, *arguments], self.place)
         return Said(status, self.capsys.readouterr().out)
 
 

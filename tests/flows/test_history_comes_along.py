@@ -32,7 +32,7 @@ def agency(tmp_path: Path) -> Iterator[Agency]:
     here = Agency(tmp_path / "state", tmp_path / "home", tmp_path / "specs", {"DENIABLE_OPERATOR": "ada"})
     yield here
     if (here.state / "stack").exists():
-        here.command("stack", "down")
+        here.command("servers", "stack", "down")
 
 
 def arrived(agency: Agency, change: int) -> Path:
@@ -47,7 +47,7 @@ def arrived(agency: Agency, change: int) -> Path:
 def refreshed(agency: Agency, change: int) -> str:
     """What a refresh publishes of them."""
     before = set((agency.state / "releases").glob("*"))
-    agency.command("refresh", agency.specs / "yearly.yaml", "--source", arrived(agency, change))
+    agency.command("release", "refresh", agency.specs / "yearly.yaml", "--source", arrived(agency, change))
     (folder,) = set((agency.state / "releases").glob("*")) - before
     return folder.name
 
@@ -69,10 +69,10 @@ def asked_to_seal(agency: Agency, change: int) -> list[str]:
 
 def audited(agency: Agency, *releases: str) -> None:
     """See that every release is found, and as it was."""
-    found = agency.command("find", "--dataset", "people")
+    found = agency.command("release", "find", "--dataset", "people")
     assert {line.split()[0] for line in found.splitlines() if "  epsilon " in line} == set(releases)
     for release in releases:
-        assert " checks hold." in agency.command("audit", release)
+        assert " checks hold." in agency.command("audit", "release", release)
 
 
 def previous(agency: Agency, release: str) -> str | None:
@@ -82,9 +82,9 @@ def previous(agency: Agency, release: str) -> str | None:
 @pytest.mark.nightly
 def test_releases_go_into_a_stack_and_out_of_it_with_their_history(agency: Agency) -> None:
     first = refreshed(agency, 0)
-    agency.command("release", agency.specs / "asked.yaml", status=3)
+    agency.command("release", "make", agency.specs / "asked.yaml", status=3)
     (held,) = (note.release for note in held_notes(agency.state))
-    agency.command("backup", agency.home / "copy")
+    agency.command("servers", "backup", agency.home / "copy")
 
     agency.start()
     assert not (agency.state / "mlflow" / "mlflow.db").exists()
@@ -108,10 +108,10 @@ def test_releases_go_into_a_stack_and_out_of_it_with_their_history(agency: Agenc
     assert agency.mlflow("/experiments/create", "engineer", {"name": "new"})["experiment_id"] == "2"
 
     # What waited for a person goes on, in the run that it had.
-    agency.command("approve", held, "--reason", "as agreed", **agency.approver("ines"))
-    agency.command("release", agency.specs / "asked.yaml")
+    agency.command("release", "approve", held, "--reason", "as agreed", **agency.approver("ines"))
+    agency.command("release", "make", agency.specs / "asked.yaml")
     audited(agency, first, second, held)
-    assert "was moved from" not in agency.command("stack", "up")
+    assert "was moved from" not in agency.command("servers", "stack", "up")
 
     # Sealing asks a bounded number of things, and for no file or history one by one that it can have at once.
     asked = asked_to_seal(agency, 5)
@@ -126,21 +126,21 @@ def test_releases_go_into_a_stack_and_out_of_it_with_their_history(agency: Agenc
     third = max(path.name for path in (agency.state / "releases").iterdir())
 
     # And back: all is there without a server, and what is released there goes into the stack again.
-    assert "The history of 4 releases" in agency.command("stack", "leave")
+    assert "The history of 4 releases" in agency.command("servers", "stack", "leave")
     assert not agency.processes()
-    agency.command("stack", "leave", status=1)
+    agency.command("servers", "stack", "leave", status=1)
     audited(agency, first, second, held, third)
     fourth = refreshed(agency, 20)
     assert previous(agency, fourth) == third
-    assert "The history of 5 releases" in agency.command("stack", "up")
+    assert "The history of 5 releases" in agency.command("servers", "stack", "up")
     audited(agency, first, second, held, third, fourth)
 
     # A backup of before is as good as what it was made of.
     restored = Agency(agency.home / "restored", agency.home, agency.specs)
-    restored.command("restore", agency.home / "copy")
+    restored.command("servers", "restore", agency.home / "copy")
     audited(restored, first)
     try:
         restored.start()
         audited(restored, first)
     finally:
-        restored.command("stack", "down")
+        restored.command("servers", "stack", "down")

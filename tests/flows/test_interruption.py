@@ -12,9 +12,10 @@ from prefect.utilities.engine import capture_sigterm
 from pydantic import BaseModel, PlainSerializer
 from pydantic_core import PydanticSerializationError
 
-from flows import __main__ as command
-from flows.__main__ import FAILED, INTERRUPTED, main
-from flows.cli.release import watched
+from deniable.cli.dispatch import main
+from flows.cli import running as command
+from flows.cli.making import watched
+from flows.cli.running import FAILED, INTERRUPTED
 from flows.interruption import end_in_order, is_of_a_signal
 from schemas.spec.release_spec import load_spec
 from stores.releases import resumable_releases as unfinished
@@ -118,7 +119,7 @@ def test_a_command_was_interrupted_whatever_became_of_the_signal(
 ) -> None:
     monkeypatch.setattr(command, "prepare_environment", lambda state, **_: state)
     monkeypatch.setattr(unfinished, "left_in_words", lambda _: [_Document(number=1).model_dump_json()])
-    assert main(["unfinished", "--state", str(tmp_path)]) == INTERRUPTED
+    assert main(["release", "unfinished", "--state", str(tmp_path)]) == INTERRUPTED
     assert "interrupted." in capsys.readouterr().err
 
 
@@ -131,7 +132,7 @@ def test_the_same_error_without_a_signal_is_an_error(
 
     monkeypatch.setattr(command, "prepare_environment", lambda state, **_: state)
     monkeypatch.setattr(unfinished, "left_in_words", failed)
-    assert main(["unfinished", "--state", str(tmp_path)]) == FAILED
+    assert main(["release", "unfinished", "--state", str(tmp_path)]) == FAILED
     assert "PydanticSerializationError" in capsys.readouterr().err
 
 

@@ -1,18 +1,21 @@
 """The operator sets what may be spent on a dataset, sees what was, and has the ledger verified."""
 
-import argparse
+import re
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from deniable.__main__ import HOLDS, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import HOLDS
 from deniable.foundation.errors import InvalidInput
 from deniable.ledger.entries import Claim
 from deniable.ledger.state import LedgerBroken, NoPolicy
-from flows.cli.ledger import DOES_NOT_HOLD, DONE, add_ledger_commands, run_ledger_command
+from flows.cli.budget.show import DONE
+from flows.cli.budget.verify import DOES_NOT_HOLD
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from tests.charging import candidates, charge, cost, yearly
+from tests.commands import carry_out
 
 
 @pytest.fixture
@@ -22,11 +25,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(state: Path, line: str) -> int:
-    parser = argparse.ArgumentParser()
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--state")
-    add_ledger_commands(parser.add_subparsers(dest="command", required=True), [shared])
-    return run_ledger_command(parser.parse_args(["ledger", *line.split()]), state)
+    name, *arguments = line.split()
+    return carry_out(f"budget {name}", arguments, state)
 
 
 def opened(state: Path) -> Ledger:
@@ -34,7 +34,7 @@ def opened(state: Path) -> Ledger:
 
 
 def test_a_policy_is_set_in_exact_numbers(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(state, "policy people --epsilon 0.3 --delta 1e-5 --per quarter --period-epsilon 0.1") == DONE
+    assert command(state, "set people --epsilon 0.3 --delta 1e-5 --per quarter --period-epsilon 0.1") == DONE
     policy = opened(state).policy("people")
     assert policy.limit == cost(Fraction(3, 10), Fraction(1, 100_000))
     assert policy.period == yearly("0.1", length="quarter")
@@ -43,26 +43,26 @@ def test_a_policy_is_set_in_exact_numbers(state: Path, capsys: pytest.CaptureFix
 
 
 def test_a_period_has_a_delta_of_its_own_where_one_is_given(state: Path) -> None:
-    command(state, "policy people --epsilon 3 --delta 1e-5 --per month --period-epsilon 1 --period-delta 1e-7")
+    command(state, "set people --epsilon 3 --delta 1e-5 --per month --period-epsilon 1 --period-delta 1e-7")
     assert opened(state).policy("people").period == yearly(1, "1e-7", length="month")
 
 
 @pytest.mark.parametrize("line", ["--per year", "--period-epsilon 1", "--period-delta 1e-6"])
 def test_half_a_period_is_refused(state: Path, line: str) -> None:
     with pytest.raises(InvalidInput, match="must be given with --per and --period-epsilon"):
-        command(state, f"policy people --epsilon 3 --delta 1e-5 {line}")
+        command(state, f"set people --epsilon 3 --delta 1e-5 {line}")
 
 
 @pytest.mark.parametrize("line", ["--epsilon much --delta 1e-5", "--epsilon 3", "--epsilon 1/0 --delta 0"])
 def test_what_is_no_number_is_refused(state: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        command(state, f"policy people {line}")
-    assert "error: " in capsys.readouterr().err
+        command(state, f"set people {line}")
+    assert "--help shows what it takes" in capsys.readouterr().err
 
 
 def test_releases_steps_charges_and_what_is_left_are_shown(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command(state, "policy people --epsilon 3 --delta 1e-5")
-    command(state, "policy others --epsilon 1 --delta 1e-6 --people strangers")
+    command(state, "set people --epsilon 3 --delta 1e-5")
+    command(state, "set others --epsilon 1 --delta 1e-6 --people strangers")
     ledger = opened(state)
     ledger.commit(ledger.reserve(charge("0.5")).identity, "output")
     ledger.reserve(charge("0.7", "1e-9", part="parameters", step="learn_parameters"))
@@ -90,10 +90,37 @@ def test_releases_steps_charges_and_what_is_left_are_shown(state: Path, capsys: 
     )
 
 
+def test_what_is_spent_is_a_line_for_each_release_and_what_is_left(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(state, "set people --epsilon 3 --delta 1e-5")
+    command(state, "set others --epsilon 1 --delta 1e-6 --people strangers")
+    ledger = opened(state)
+    # The later name spent first.
+    ledger.commit(ledger.reserve(charge("0.5", release="r2")).identity, "output")
+    ledger.reserve(charge("0.7", "1e-9", release="r1", part="parameters", step="learn_parameters"))
+    ledger.publish("people", "r2", "digest")
+    capsys.readouterr()
+    assert command(state, "spent people") == DONE
+    shown = re.sub(r"\d{4}-\d\d-\d\d", "DAY", capsys.readouterr().out)
+    assert shown == (
+        "people\n"
+        "  budget    epsilon  spent   left   delta  spent  left\n"
+        "  lifetime  3        0.3476  2.652  1e-5   5e-10  9.999e-6\n"
+        "\n"
+        "  release  epsilon  delta    day         state\n"
+        "  r2       0.1503   0        DAY  released\n"
+        "  r1       0.2259   2.5e-10  DAY  not released\n"
+    )
+    command(state, "spent")
+    assert "others\n" in (both := capsys.readouterr().out)
+    assert "nothing was charged" in both
+
+
 def test_a_sum_that_counts_seeds_by_the_record_says_so_where_it_is_shown(
     state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command(state, "policy people --epsilon 3 --delta 1e-5 --seed-cost per_record")
+    command(state, "set people --epsilon 3 --delta 1e-5 --seed-cost per_record")
     total, record = Claim(cost=cost(9, "1e-6"), accountant="a"), Claim(cost=cost("1.13", "1e-9"), accountant="b")
     opened(state).reserve(candidates(total, record))
     command(state, "show people")
@@ -110,12 +137,12 @@ def test_a_dataset_without_a_policy_is_named(state: Path, capsys: pytest.Capture
 
 
 def test_what_is_exported_holds_for_an_auditor(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command(state, "policy people --epsilon 3 --delta 1e-5")
+    command(state, "set people --epsilon 3 --delta 1e-5")
     file = state / "ledger.jsonl"
     assert command(state, f"export {file}") == DONE
     head = opened(state).entries()[-1].digest
     assert f"2 entries are in {file}; keep a note of the head {head}" in capsys.readouterr().out
-    assert main(["verify-ledger", str(file), "--head", head]) == HOLDS
+    assert main(["audit", "ledger", str(file), "--head", head]) == HOLDS
     assert command(state, f"verify --head {head} --count 2") == DONE
     assert command(state, f"verify --head {head[::-1]}") == DOES_NOT_HOLD
 
@@ -123,7 +150,7 @@ def test_what_is_exported_holds_for_an_auditor(state: Path, capsys: pytest.Captu
 def test_a_ledger_that_was_altered_is_spent_from_no_more_but_can_be_verified_and_exported(
     state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command(state, "policy people --epsilon 3 --delta 1e-5")
+    command(state, "set people --epsilon 3 --delta 1e-5")
     with opened(state)._database.engine.begin() as connection:
         connection.exec_driver_sql("DROP TRIGGER deniable_ledger_keeps_values")
         connection.exec_driver_sql("UPDATE deniable_ledger SET entry = replace(entry, '\"3\"', '\"9\"')")

@@ -17,7 +17,7 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.server.handlers import get_endpoints
 
-from flows.cli.servers.ui import pages_of
+from flows.cli.servers.pages import pages_of
 from infra.servers.local_servers import CREDENTIALS_VARIABLE, Server, listen, new_credentials
 from infra.servers.mlflow_rights import Right, right_for
 from infra.servers.mlflow_server import front_page

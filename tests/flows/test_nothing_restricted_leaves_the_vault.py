@@ -99,7 +99,7 @@ def test_a_release_that_fails_tells_no_value_either(way: str, in_the_vault: set[
     if way == "careless schema":
         (spec.parent / "people.py").write_text(CARELESS)
     state, home = tmp_path / "state", tmp_path / "home"
-    done = run("release", spec, "--state", state, home=home, PREFECT_LOGGING_LEVEL="DEBUG")
+    done = run("release", "make", spec, "--state", state, home=home, PREFECT_LOGGING_LEVEL="DEBUG")
     assert done.returncode == 1, done.stderr
     assert [canary for canary in CANARIES if canary in done.stdout + done.stderr] == []
     everywhere = files_with_canaries(state, home)

@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from deniable.foundation.errors import DeniableError, InvalidInput, Refused
 from deniable.ledger.entries import Cost, Policy
 from deniable.privacy.rounding import rounded_down, rounded_up
-from flows.cli.approve import decide
+from flows.cli.deciding import decide
 from flows.refresh import Refreshed, refresh, told_of
 from flows.release import release
 from stores.keys.dataset_key import DatasetInUse, dataset_to_itself
@@ -378,7 +378,7 @@ def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(paid: Da
 def test_the_command_says_what_was_done_and_what_was_not(tmp_path: Path, prefect: None) -> None:
     dataset, server = Dataset(tmp_path), variables_of_this_server()
     said = [
-        run("refresh", dataset.spec, "--state", dataset.state, *more, home=tmp_path / "home", **server)
+        run("release", "refresh", dataset.spec, "--state", dataset.state, *more, home=tmp_path / "home", **server)
         for more in ([], [], ["--source", dataset.arrival("2016", names=["age", "sex", "schooling", "employed"])])
     ]
     assert [done.returncode for done in said] == [0, 0, 1], [done.stderr for done in said]

@@ -1,6 +1,5 @@
 """MLflow as an auditor sees it: one search finds releases, a page leads to everything, and digests line up."""
 
-import argparse
 import json
 import re
 from datetime import date
@@ -15,7 +14,6 @@ from mlflow.entities import Dataset, Run
 
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.rounding import rounded_up
-from flows.cli.find import add_find_command, run_find_command
 from schemas.provenance import RECORD, Approval, People
 from schemas.references import Audience
 from schemas.spec.flow_steps import flow_steps
@@ -27,6 +25,7 @@ from stores.tracking.registry import register_model, version_of
 from stores.tracking.release_page import READABLE_RECORD, complete_page
 from stores.tracking.release_search import release_filter
 from stores.tracking.step_run import step_title
+from tests.commands import carry_out
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -318,9 +317,7 @@ def test_a_release_that_is_not_in_the_registry_has_no_version(client: MlflowClie
 
 
 def find(*arguments: str, state: Path) -> int:
-    parser = argparse.ArgumentParser()
-    add_find_command(parser.add_subparsers())
-    return run_find_command(parser.parse_args(["find", *arguments]), state)
+    return carry_out("release find", arguments, state)
 
 
 def test_the_command_find_prints_its_filter_and_what_it_finds_and_where_that_is_shown(

@@ -1,6 +1,5 @@
 """A release that is run again from its record gives the same bytes; otherwise the step that differs is named."""
 
-import argparse
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +16,6 @@ from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.models.bayes_net import BayesNet
 from deniable.record.attestation import SignatureBroken
-from flows.cli.replay import add_replay_command, run_replay_command
 from flows.release import release
 from flows.released import Released
 from flows.replay import ReplayDiffers, replay
@@ -29,6 +27,7 @@ from stores.keys.signed_record import read_signed, signed_text
 from stores.keys.signing_keys import new_key, signing_key
 from stores.record.replay_comparison import Replayed
 from stores.tables.tables import encode
+from tests.commands import carry_out
 from tests.flows.apart import apart
 from tests.small_release import SCHEMA, made_up_people, write_small_release
 from tests.whole_release import GUARANTEES, open_account
@@ -392,10 +391,7 @@ def test_an_internal_record_of_another_release_is_refused(elsewhere: Elsewhere, 
 def command(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> Callable[[Path], int]:
     """The command as it is typed, with the Prefect server that is there."""
     monkeypatch.setenv("PREFECT_API_URL", str(get_client(sync_client=True).api_url))
-    parser = argparse.ArgumentParser()
-    add_replay_command(parser.add_subparsers())
-    asked = parser.parse_args(["replay", *map(str, arguments)])
-    return lambda state: run_replay_command(asked, state)
+    return lambda state: carry_out("audit replay", arguments, state)
 
 
 def test_a_replay_that_is_interrupted_leaves_nothing_and_the_command_prints_a_line_a_step_and_a_verdict(

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from deniable.cli.dispatch import main
 from deniable.foundation.domain import Person
 from deniable.foundation.errors import InvalidInput
-from flows.__main__ import main
-from flows.cli.tables.questions import Questions
-from flows.cli.tables.schema import fit_lines, fits
+from flows.cli.table.check import fit_lines, fits
+from flows.cli.table.questions import Questions
 from schemas.spec.release_spec import load_spec
 from schemas.table import domain_of
 from tasks.data.fit import Fit
@@ -136,7 +136,7 @@ def test_what_cannot_be_drafted_is_refused_and_leaves_nothing(
 
 def test_a_check_counts_what_does_not_fit_and_shows_no_value(folder: Path) -> None:
     draft(folder)
-    done = run("schema", "check", "people.yaml", "--state", folder / "state", home=folder)
+    done = run("table", "check", "people.yaml", "--state", folder / "state", home=folder)
     assert done.returncode == 1
     assert "4 rows: 2 kept, 2 left out" in done.stdout
     assert "50.00% left out, TOO MANY: more than the 5.00% of max_dropped_share" in done.stdout
@@ -193,12 +193,12 @@ ANSWERS = ["people", "book.csv", "people.csv", "made", "no", "The people", "0.5"
 
 def test_questions_lead_to_a_schema_a_spec_and_a_plan(folder: Path) -> None:
     answers = "".join(f"{answer}\n" for answer in ANSWERS)
-    done = run("new", "--state", folder / "state", home=folder, answers=answers)
+    done = run("release", "new", "--state", folder / "state", home=folder, answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Written: made/people.py, made/people.yaml. Nothing of the table was read." in done.stdout
     assert "4 of 4 are in it" in done.stdout
     assert "The budget allows this release." in done.stdout
-    assert "When you are ready: python -m flows release made/people.yaml" in done.stdout
+    assert "When you are ready: deniable release make made/people.yaml" in done.stdout
     spec = load_spec(folder / "made" / "people.yaml")
     assert spec.title == "The people"
     assert (spec.folder / "../people.csv").resolve() == folder / "people.csv"

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deniable.__main__ import main as verify_command
+from deniable.cli.dispatch import main
+from deniable.cli.dispatch import main as verify_command
 from deniable.discovery.answers import Answers, RangeAnswer, ValuesAnswer
 from deniable.discovery.plan import DiscoveryPlan, asked
 from deniable.foundation.errors import InvalidInput, Refused
@@ -20,7 +21,6 @@ from deniable.record.attestation import DISCOVERY, Envelope, Statement, statemen
 from deniable.verification.discovery import DOCUMENT
 from deniable.verification.release import RECORD
 from flows import discovery
-from flows.__main__ import main
 from flows.discovery import Discovered
 from schemas.codebooks.proposals import proposed, with_proposals
 from schemas.references import Audience
@@ -87,7 +87,7 @@ def charges(folder: Path) -> list[Charged]:
 
 
 def told(folder: Path, *more: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    status = main(["schema", "discover", "people.yaml", "--state", str(folder / "state"), *more])
+    status = main(["table", "discover", "people.yaml", "--state", str(folder / "state"), *more])
     said = capsys.readouterr()
     return status, said.out + said.err
 
@@ -140,7 +140,7 @@ def test_proposals_are_charged_once_written_into_the_schema_and_verified(
     assert sorted(path.name for path in place.iterdir()) == [DOCUMENT, RECORD]
     assert all(RARE not in path.read_text() for path in place.iterdir())
     assert verified(folder, place, capsys) == (0, 5)
-    plan_status = main(["plan", "people.yaml", "--state", str(folder / "state")])
+    plan_status = main(["release", "plan", "people.yaml", "--state", str(folder / "state")])
     shown = " ".join(capsys.readouterr().out.split())
     assert plan_status == 0
     assert "discovered epsilon 2, delta" in shown
@@ -176,10 +176,10 @@ def test_columns_that_the_schema_declares_open_need_not_be_named_and_complete_it
 def verified(folder: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, int]:
     """The status of verification, and how many checks hold."""
     state = folder / "state"
-    assert main(["ledger", "export", str(folder / "ledger.jsonl"), "--state", str(state)]) == 0
+    assert main(["budget", "export", str(folder / "ledger.jsonl"), "--state", str(state)]) == 0
     capsys.readouterr()
     keys = str(state / "keys" / "trusted.json")
-    status = verify_command(["verify", str(place), "--keys", keys, "--ledger", str(folder / "ledger.jsonl")])
+    status = verify_command(["audit", "verify", str(place), "--keys", keys, "--ledger", str(folder / "ledger.jsonl")])
     return status, sum(line.startswith("ok ") for line in capsys.readouterr().out.splitlines())
 
 
@@ -254,10 +254,12 @@ def checks_that_fail(
 ) -> list[str]:
     """The checks that fail, as verification names them, if one text of the exported ledger is altered."""
     state, ledger = folder / "state", folder / "ledger.jsonl"
-    main(["ledger", "export", str(ledger), "--state", str(state)])
+    main(["budget", "export", str(ledger), "--state", str(state)])
     ledger.write_text(ledger.read_text().replace(*altered))
     capsys.readouterr()
-    verify_command(["verify", str(place), "--keys", str(state / "keys" / "trusted.json"), "--ledger", str(ledger)])
+    verify_command(
+        ["audit", "verify", str(place), "--keys", str(state / "keys" / "trusted.json"), "--ledger", str(ledger)]
+    )
     said = capsys.readouterr().out
     return [line.removeprefix("FAILED").strip() for line in said.splitlines() if line.startswith("FAILED")]
 

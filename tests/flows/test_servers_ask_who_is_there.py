@@ -292,7 +292,7 @@ def test_a_command_s_own_server_asks_for_the_password_while_it_runs(tmp_path: Pa
     spec = write_small_release(tmp_path / "spec", **QUICK, key={"custodian": "prefect_secret"})
     (tmp_path / "home").mkdir()
     bring_databases(tmp_path / "state")
-    release = start("release", spec, "--state", tmp_path / "state", home=tmp_path / "home")
+    release = start("release", "make", spec, "--state", tmp_path / "state", home=tmp_path / "home")
     assert release.stderr is not None
     for line in release.stderr:
         if line.startswith("learn parameters"):
@@ -307,7 +307,7 @@ def test_a_command_s_own_server_asks_for_the_password_while_it_runs(tmp_path: Pa
     assert release.stderr.read()
     assert release.wait() == 0
     [published] = (tmp_path / "state" / "releases").iterdir()
-    replayed = run("replay", published.name, "--state", tmp_path / "state", home=tmp_path / "home")
+    replayed = run("audit", "replay", published.name, "--state", tmp_path / "state", home=tmp_path / "home")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 

@@ -55,12 +55,12 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     served: Served, tmp_path: Path
 ) -> None:
     spec = write_small_release(tmp_path / "spec")
-    refused = served.run("prefect", "flow-run", "ls", PREFECT_API_AUTH_STRING="deniable:wrong")
+    refused = served.run("servers", "prefect", "flow-run", "ls", PREFECT_API_AUTH_STRING="deniable:wrong")
     assert refused.returncode == 1
     assert "must accept its password, got a refusal; correct PREFECT_API_AUTH_STRING" in refused.stderr
-    assert served.run("prefect", "flow-run", "ls").returncode == 0
+    assert served.run("servers", "prefect", "flow-run", "ls").returncode == 0
 
-    process = start("release", spec, "--state", served.state, home=served.home, **served.told)
+    process = start("release", "make", spec, "--state", served.state, home=served.home, **served.told)
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("learn structure"):
@@ -73,13 +73,13 @@ def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is
     assert "Traceback" not in said
     assert not list((served.state / "releases").glob("*"))
 
-    silent = served.run("prefect", "flow-run", "ls")
+    silent = served.run("servers", "prefect", "flow-run", "ls")
     assert silent.returncode == 1
     assert "Prefect must answer" in silent.stderr
     assert len(silent.stderr.strip().splitlines()) == 1
 
     with prefect_server(served.state, served.port, credentials=served.server.credentials):
-        done = served.run("release", spec)
+        done = served.run("release", "make", spec)
     assert done.returncode == 0, done.stderr
     charges = Ledger.open(ledger_place(served.state)).charges("people")
     assert [each.charge.step for each in charges] == ["learn_structure", "learn_parameters", "synthesize"]

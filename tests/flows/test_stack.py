@@ -78,11 +78,11 @@ def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agency]:
     write_small_release(specs, **deepcopy({**QUICK, **asking})).rename(specs / "asking.yaml")
     told = {"DENIABLE_OPERATOR": "ada", "PREFECT_WORKER_QUERY_SECONDS": "2"}
     here = Agency(folder / "state", folder / "home", specs, told)
-    here.command("ledger", "policy", "people", "--epsilon", "1000", "--delta", "0.1")
+    here.command("budget", "set", "people", "--epsilon", "1000", "--delta", "0.1")
     here.start()
-    here.command("deploy")
+    here.command("servers", "deploy")
     yield here
-    here.command("stack", "down")
+    here.command("servers", "stack", "down")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_a_release_that_is_triggered_through_the_interface_is_published_and_veri
     (folder,) = (agency.state / "releases").iterdir()
     assert released["state"]["message"] == f"published {folder.name}"
     assert released["name"] == f"{folder.name}: published"
-    found = agency.command("find", "--dataset", "people")
+    found = agency.command("release", "find", "--dataset", "people")
     assert f"{folder.name}  20" in found
     assert f"  {agency.page('mlflow')}/#/experiments/" in found
     replayed = agency.triggered("replay/any", release=folder.name)
@@ -107,7 +107,7 @@ def test_a_release_that_is_triggered_through_the_interface_is_published_and_veri
 
 def test_the_ledger_that_was_there_before_goes_on_in_postgresql(agency: Agency, released: dict[str, Any]) -> None:
     assert not (agency.state / "ledger" / "ledger.db").exists()
-    agency.command("ledger", "export", agency.home / "ledger.jsonl")
+    agency.command("budget", "export", agency.home / "ledger.jsonl")
     entries = [json.loads(line) for line in (agency.home / "ledger.jsonl").read_text().splitlines()]
     assert [entry["kind"] for entry in entries[:3]] == ["genesis", "policy", "reserved"]
     assert entries[1]["content"]["limit" if "limit" in entries[1]["content"] else "epsilon"]
@@ -115,7 +115,7 @@ def test_the_ledger_that_was_there_before_goes_on_in_postgresql(agency: Agency, 
 
 
 def test_what_a_form_must_not_ask_for_is_refused_where_it_runs(agency: Agency) -> None:
-    ledger = agency.command("ledger", "show")
+    ledger = agency.command("budget", "show")
     found = agency.prefect("/deployments/name/release/any", method="GET")
     assert found["parameter_openapi_schema"]["definitions"]["SpecName"]["enum"]
     assert refusal(
@@ -128,7 +128,7 @@ def test_what_a_form_must_not_ask_for_is_refused_where_it_runs(agency: Agency) -
         {"parameters": {"spec": "no such spec"}, "enforce_parameter_schema": False},
     )
     assert "spec" in agency.once(unchecked["id"], "FAILED", "CRASHED")["state"]["message"]
-    assert agency.command("ledger", "show") == ledger
+    assert agency.command("budget", "show") == ledger
 
 
 def test_a_schedule_that_is_switched_on_makes_runs(agency: Agency) -> None:
@@ -233,22 +233,22 @@ def test_no_password_is_an_argument_of_a_process_or_stands_in_a_log(agency: Agen
 def test_a_backup_of_all_of_it_is_restored_beside_it_and_passes_the_audit(
     agency: Agency, released: dict[str, Any]
 ) -> None:
-    agency.command("backup", agency.home / "copy")
+    agency.command("servers", "backup", agency.home / "copy")
     elsewhere = Agency(agency.home / "restored", agency.home, agency.specs)
     try:
-        assert "1 release and the ledger were verified" in elsewhere.command("restore", agency.home / "copy")
-        elsewhere.command("stack", "up")
+        assert "1 release and the ledger were verified" in elsewhere.command("servers", "restore", agency.home / "copy")
+        elsewhere.command("servers", "stack", "up")
         assert elsewhere.said("ports") != agency.said("ports")
-        elsewhere.command("audit", release_of(released))
+        elsewhere.command("audit", "release", release_of(released))
         with (
             psycopg.connect(elsewhere.said("environment")["DENIABLE_LEDGER"]) as connection,
             pytest.raises(psycopg.errors.InsufficientPrivilege),
         ):
             connection.execute("DELETE FROM deniable_ledger")
         assert elsewhere.run(released["id"])["name"] == released["name"]
-        assert elsewhere.command("ledger", "show") == agency.command("ledger", "show")
+        assert elsewhere.command("budget", "show") == agency.command("budget", "show")
     finally:
-        elsewhere.command("stack", "down")
+        elsewhere.command("servers", "stack", "down")
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +259,7 @@ def separated(agency: Agency, released: dict[str, Any]) -> str:
         for statement in TAKEN_OVER:
             connection.execute(statement.encode())
         connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO deniable_ledger")
-    said = agency.command("stack", "up")
+    said = agency.command("servers", "stack", "up")
     assert servers(agency) == before
     return said
 
@@ -278,21 +278,21 @@ def test_it_is_stopped_as_a_whole_and_started_again_with_all_that_it_had(
     agency: Agency, released: dict[str, Any], separated: str
 ) -> None:
     assert "up" not in separated.split("Prefect", maxsplit=1)[0]  # nothing was down
-    ledger = agency.command("ledger", "show")
+    ledger = agency.command("budget", "show")
     running = agency.processes()
-    agency.command("stack", "down")
+    agency.command("servers", "stack", "down")
     assert not [process for process in running if process.is_running()]
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", agency.said("ports")["postgres"])) != 0
-    refused = run("release", agency.specs / "small.yaml", "--new", "--state", agency.state, home=agency.home)
+    refused = run("release", "make", agency.specs / "small.yaml", "--new", "--state", agency.state, home=agency.home)
     assert refused.returncode == 1
     assert len(refused.stderr.strip().splitlines()) <= 2
-    shown = run("prefect", "flow-run", "ls", home=agency.home, DENIABLE_STATE=str(agency.state))
+    shown = run("servers", "prefect", "flow-run", "ls", home=agency.home, DENIABLE_STATE=str(agency.state))
     assert shown.returncode == 1
     assert "Prefect must answer" in shown.stderr
     assert len(shown.stderr.strip().splitlines()) == 1
-    agency.command("stack", "up")
-    assert agency.command("ledger", "show") == ledger
+    agency.command("servers", "stack", "up")
+    assert agency.command("budget", "show") == ledger
     assert agency.run(released["id"])["state"]["type"] == "COMPLETED"
     found = agency.mlflow("/experiments/search", "auditor", {"max_results": 10})["experiments"]
     assert "people" in {item["name"] for item in found}
@@ -306,7 +306,7 @@ def servers(agency: Agency) -> dict[str, str]:
 @pytest.mark.nightly
 def test_every_page_of_it_asks_nobody_else(agency: Agency, released: dict[str, Any], tmp_path: Path) -> None:
     held, release = agency.begun("release/any", spec="asking"), release_of(released)
-    agency.command("compare", release, release)
+    agency.command("release", "compare", release, release)
     [comparison] = (agency.state / "comparisons").glob("*.html")
     number, run = agency.in_mlflow("people", release)
     agency.once(held, "PAUSED")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from flows.cli.release import print_summary
+from flows.cli.making import print_summary
 from flows.released import Released
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import accounts_of
@@ -63,6 +63,6 @@ def test_paths_stand_in_one_line_however_narrow_the_terminal(tmp_path: Path, wid
     state = tmp_path / PLACE
     assert f"public         {state}/releases/small-1" in lines
     assert f"internal       {state}/shelf/small-1/report.html" in lines
-    verify = f"python -m deniable verify '{state}/releases/small-1' --keys '{state}/keys/trusted.json'"
+    verify = f"deniable audit verify '{state}/releases/small-1' --keys '{state}/keys/trusted.json'"
     assert f"to verify it   {verify}" in lines
-    assert f"to view it     python -m flows ui --state '{state}'" in lines
+    assert f"to view it     deniable servers ui --state '{state}'" in lines

@@ -6,7 +6,8 @@ from pathlib import Path
 import mlflow
 import pytest
 
-from deniable.__main__ import HOLDS, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import HOLDS
 from deniable.foundation.errors import Refused
 from flows.survey import survey
 from stores.keys.trust_file import trusted_keys_place
@@ -25,13 +26,13 @@ def test_answers_become_responses_estimates_and_a_record_that_verifies(
     responses = tmp_path / "responses.jsonl"
     for number in (1, 2, 2, 3):
         words = ["--key", str(tmp_path / f"key{number}"), "--answers", str(answers), "--out", str(responses)]
-        assert main(["respond", str(document), *words]) == HOLDS
+        assert main(["data", "respond", str(document), *words]) == HOLDS
     published = survey(document, responses, state)
     assert (published.respondents, published.repeated, published.unreadable) == (3, 1, 0)
     capsys.readouterr()
-    assert main(["verify", str(published.folder), "--keys", str(trusted_keys_place(state))]) == HOLDS
+    assert main(["audit", "verify", str(published.folder), "--keys", str(trusted_keys_place(state))]) == HOLDS
     assert "flow holds: 4 checks" in capsys.readouterr().out
-    assert main(["summary", str(published.folder), "--keys", str(trusted_keys_place(state))]) == HOLDS
+    assert main(["audit", "summary", str(published.folder), "--keys", str(trusted_keys_place(state))]) == HOLDS
     assert "respondents 3" in capsys.readouterr().out
 
     client = client_of(tracking_uri(state))

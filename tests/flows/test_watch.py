@@ -8,7 +8,7 @@ from tests.isolation import own_state  # noqa: F401 - before Prefect and MLflow 
 
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings  # isort: skip
 
-from flows.cli.servers.watch import Keeper, _look_after_runs
+from flows.cli.servers.watching import Keeper, _look_after_runs
 from infra.stack.settings import Stack
 
 

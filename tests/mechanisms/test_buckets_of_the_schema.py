@@ -8,7 +8,7 @@ import pytest
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.keys import ReleaseKey
-from flows.cli.plan import unused_buckets
+from flows.cli.planning import unused_buckets
 from schemas.references import Audience, Reference
 from schemas.spec.plan import learning_steps
 from schemas.spec.release_spec import load_spec

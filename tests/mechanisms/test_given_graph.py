@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from deniable.foundation.errors import InvalidInput
-from flows.cli.plan import show_plan
+from flows.cli.planning import show_plan
 from schemas.spec.accounts import accounts_of
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import ReleaseSpec, load_spec

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
+from deniable.cli.dispatch import main
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.tables import PairCounts
@@ -29,7 +30,6 @@ from deniable.learners.nist_mst.public_selection import (
 )
 from deniable.learners.nist_mst.verification import check_measured, check_selection
 from deniable.mechanisms import PublicTable
-from flows.__main__ import main
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.tables.sources import Source
@@ -236,10 +236,10 @@ def test_a_spec_without_tables_says_how_to_get_them(
     for name in ("sha256", "tables"):
         del asked["learner"]["selection"][name]
     spec = load_spec(write_small_release(tmp_path / "spec", **asked))
-    with pytest.raises(InvalidInput, match=r"add the lines that `python -m flows select SPEC` prints"):
+    with pytest.raises(InvalidInput, match=r"add the lines that `deniable mechanisms select SPEC` prints"):
         list(planned_steps(spec))
     monkeypatch.setenv("DENIABLE_STATE", str(tmp_path / "state"))
-    assert main(["select", str(tmp_path / "spec" / "spec.yaml")]) == 0
+    assert main(["mechanisms", "select", str(tmp_path / "spec" / "spec.yaml")]) == 0
     printed = YAML(typ="safe").load(capsys.readouterr().out)
     assert printed == {"selection": stated}
 

@@ -326,7 +326,7 @@ def test_records_begin_at_seeds_of_the_pool() -> None:
         assert (found[:, 0] == value).mean() > 0.95, "the first attribute follows the second one of the seed"
     half = drawn(domain, rows, 20_000, seeds=[(0, 0), (0, 1), (0, 1), (0, 1)], **asked)
     assert stats.binomtest(int((half[:, 0] == 1).sum()), 20_000, 0.75).pvalue > 1e-4
-    with pytest.raises(InvalidInput, match=r"add the lines that `python -m flows select SPEC` prints"):
+    with pytest.raises(InvalidInput, match=r"add the lines that `deniable mechanisms select SPEC` prints"):
         steps(Entry.model_validate({**PEGS, "seed_file": {"path": "public.csv"}}), domain, lambda delta: delta)
 
 

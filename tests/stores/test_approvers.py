@@ -530,7 +530,7 @@ def test_an_approvers_key_is_kept_in_the_persons_own_folder_and_read_strictly(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "ines"))
     place = approver_key_place()
     assert place == tmp_path / "ines" / "deniable" / "approver.key"
-    with pytest.raises(InvalidInput, match="make one with python -m flows keys approver new"):
+    with pytest.raises(InvalidInput, match="make one with deniable keys approver new"):
         load_approver_key(place)
     key = make_approver_key(place)
     assert place.stat().st_mode & 0o777 == 0o600

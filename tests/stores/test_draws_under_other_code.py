@@ -55,7 +55,7 @@ def test_a_release_is_not_gone_on_with_by_a_version_that_draws_otherwise(
     monkeypatch.setattr(drawing_versions, "VERSIONS", {**before, drawing: before[drawing] + 1})
     with pytest.raises(Refused, match=rf"charged as learn_parameters/{before[drawing]}, .* would draw as") as told:
         require_room(workspace, accounts_of(workspace.spec))
-    assert "python -m flows discard small-20261120T104151Z: its charges remain" in str(told.value)
+    assert "deniable release discard small-20261120T104151Z: its charges remain" in str(told.value)
     assert len(open_ledger(workspace).charges()) == 1
     # Should anything draw nevertheless, it is another draw, with noise and a charge of its own.
     again = opened_streams(workspace, "learn_parameters", "inputs")

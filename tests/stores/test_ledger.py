@@ -17,7 +17,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from deniable.__main__ import HOLDS, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import HOLDS
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import BudgetExceeded
 from deniable.ledger.entries import ALL_ROWS, Charge, canonical
@@ -290,7 +291,7 @@ def test_what_is_exported_is_verified_offline(
     ledger.reserve(asks("0.5", dataset="people"))
     path = tmp_path / "exported.jsonl"
     head = ledger.export(path)
-    assert main(["verify-ledger", str(path), "--head", head.digest, "--count", "3"]) == HOLDS
+    assert main(["audit", "ledger", str(path), "--head", head.digest, "--count", "3"]) == HOLDS
     assert "people, lifetime: epsilon 0.5 of 1" in capsys.readouterr().out
     assert [json.loads(line)["number"] for line in path.read_text(encoding="utf-8").splitlines()] == [0, 1, 2]
     assert list(tmp_path.glob(".exported*")) == []

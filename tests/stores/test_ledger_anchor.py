@@ -99,7 +99,7 @@ def test_a_ledger_that_was_lost_or_replaced_is_refused_and_nothing_is_charged(
     with pytest.raises(LedgerReplaced, match=said) as told:
         opened(state)
     assert "nothing was read or drawn" in str(told.value)
-    assert "python -m flows ledger recover" in str(told.value)
+    assert "deniable budget recover" in str(told.value)
     with pytest.raises(LedgerBroken, match="it is not what it was, or is gone"):
         running.reserve(asks(3))
     assert kept_lines(place) == left

@@ -1,6 +1,5 @@
 """The user of a ledger in PostgreSQL can read and append, but can neither alter nor delete entries."""
 
-import argparse
 from dataclasses import dataclass
 
 import psycopg
@@ -8,11 +7,11 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.entries import ALL_ROWS
-from flows.cli.ledger import DONE, add_ledger_commands, run_ledger_command
 from stores.ledger.database import LedgerUnavailable
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger
 from stores.ledger.roles import OWNER_VARIABLE, prepare_ledger
 from tests.charging import charge, policy
+from tests.commands import carry_out
 from tests.isolation import own_state
 from tests.postgres import PASSWORD, fresh_database, server
 
@@ -131,14 +130,12 @@ def test_who_may_play_the_owner_or_is_above_all_rights_is_no_user(roles: Roles) 
 
 
 def test_a_user_alone_cannot_make_a_ledger_and_is_told_who_can(roles: Roles) -> None:
-    with pytest.raises(LedgerUnavailable, match="python -m flows ledger prepare"):
+    with pytest.raises(LedgerUnavailable, match="deniable budget prepare"):
         Ledger.open(roles.of(roles.user))
 
 
 def prepare() -> int:
-    parser = argparse.ArgumentParser()
-    add_ledger_commands(parser.add_subparsers())
-    return run_ledger_command(parser.parse_args(["ledger", "prepare"]), own_state())
+    return carry_out("budget prepare", [], own_state())
 
 
 def test_the_command_prepares_the_ledger_that_is_named_by_its_owner_and_its_user(
@@ -149,7 +146,7 @@ def test_the_command_prepares_the_ledger_that_is_named_by_its_owner_and_its_user
     with pytest.raises(InvalidInput, match=f"{OWNER_VARIABLE} must be a URL"):
         prepare()
     monkeypatch.setenv(OWNER_VARIABLE, roles.of(roles.owner))
-    assert prepare() == DONE
+    assert prepare() == 0
     said = capsys.readouterr().out
     assert f"{roles.user} may read and append, and nothing else" in said
     assert PASSWORD not in said

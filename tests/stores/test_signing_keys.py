@@ -44,7 +44,7 @@ from stores.keys.trust_file import TRUSTED_KEYS_VARIABLE, trusted_keys, trusted_
 from tests.processes import at_once
 from tests.signing import AFTER, FROM, private_key
 
-MAKE_ONE = "create one with python -m flows keys new --owner NAME"
+MAKE_ONE = "create one with deniable keys new --owner NAME"
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_the_first_use_makes_a_key_and_says_so(state: Path) -> None:
     assert first.to_tell.startswith(
         f"A key for signing releases was created for {first.trusted.owner}: {place}, valid until"
     )
-    assert "python -m flows keys export FILE" in first.to_tell
+    assert "deniable keys export FILE" in first.to_tell
     signed = signing_time()
     assert holds(state, first.sign(b"payload"), signed) is None
     assert [mode(state / "keys"), mode(place), mode(state / "keys" / "trusted.json")] == [0o700, 0o600, 0o600]
@@ -170,7 +170,7 @@ def test_a_key_for_nobody_or_for_ever_is_not_made(state: Path, owner: str, years
 def test_a_key_is_never_overwritten(state: Path) -> None:
     made = new_key(state, owner="Ada")
     before = signing_key_place(state).read_bytes()
-    with pytest.raises(Refused, match=f"holds {made.keyid[:16]} of Ada; replace it with python -m flows keys rotate"):
+    with pytest.raises(Refused, match=f"holds {made.keyid[:16]} of Ada; replace it with deniable keys rotate"):
         new_key(state, owner="Bob")
     assert signing_key_place(state).read_bytes() == before
     assert trusted_keys(state) == TrustedKeys((made.trusted,))
@@ -300,7 +300,7 @@ def test_a_key_that_expires_soon_is_said_to(state: Path) -> None:
     with_key(state, until=later(days=31))
     assert signing_key(state).to_tell == ""
     with_key(state, until=later(days=29))
-    assert "; replace it with python -m flows keys rotate" in signing_key(state).to_tell
+    assert "; replace it with deniable keys rotate" in signing_key(state).to_tell
 
 
 @pytest.mark.parametrize("permissions", [0o640, 0o604, 0o644, 0o660, 0o610])

@@ -75,4 +75,4 @@ def test_a_week_of_nights_mends_itself(agency: DisturbedAgency, catcher: Catcher
     assert audited["message"] == "7 of 7 releases are as they were when their records were signed"
     agency.wait_until_no_task_runs()
     assert len(catcher.caught) == 1
-    assert "No release is unfinished." in agency.command("unfinished")
+    assert "No release is unfinished." in agency.command("release", "unfinished")

@@ -13,7 +13,7 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.neighbours import RECORD
-from flows.cli.plan import show_plan
+from flows.cli.planning import show_plan
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from schemas.table import columns_read, domain_of, identifier, nominal, person_of, table

@@ -1,4 +1,4 @@
-"""`python -m deniable infer` on releases of every kind that publishes no noisy tables, and on a survey."""
+"""`deniable data infer` on releases of every kind that publishes no noisy tables, and on a survey."""
 
 import argparse
 from pathlib import Path
@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.__main__ import HOLDS, UNREADABLE, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import HOLDS, UNREADABLE
 from deniable.data_user import answer_to, read_release
 from deniable.foundation.errors import Refused
 from deniable.inference.answers import Answer
@@ -124,7 +125,7 @@ def test_flows_of_public_totals_say_how_many_come_from_where(
     low, high = interval_of(found, what="home=h00|h01|h02", given="work=mill")
     assert 0 <= low <= np.mean(codes[codes[:, 0] == 0, 1] <= 2) <= high <= 1
     folder = str(drawn.workspace.release_folder)
-    assert main(["infer", folder, "count", "work=mill|port & home=h00|h01|h02"]) == HOLDS
+    assert main(["data", "infer", folder, "count", "work=mill|port & home=h00|h01|h02"]) == HOLDS
     told = capsys.readouterr().out
     assert "the confidential table (finite)" in told
     assert "the sum over destinations is taken as normal" in told
@@ -146,7 +147,7 @@ def test_what_cannot_be_inferred_is_said_in_a_sentence(
     folders: dict[str, Drawn], kind: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(folders[kind].workspace.release_folder)
-    assert main(["infer", folder, "count", "sex=f"]) == UNREADABLE
+    assert main(["data", "infer", folder, "count", "sex=f"]) == UNREADABLE
     told = capsys.readouterr().err
     assert said in told
     assert "nothing can be inferred" in told
@@ -156,10 +157,10 @@ def test_what_cannot_be_inferred_is_said_in_a_sentence(
 def test_the_command_answers_for_a_survey(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = publish(tmp_path / "state")
     question = read_release_question(folder)
-    assert main(["infer", str(folder), "share", question]) == HOLDS
+    assert main(["data", "infer", str(folder), "share", question]) == HOLDS
     told = capsys.readouterr().out
     assert "law of the responses" in told
-    assert main(["infer", str(folder), "mean", question.partition("=")[0]]) == UNREADABLE
+    assert main(["data", "infer", str(folder), "mean", question.partition("=")[0]]) == UNREADABLE
     assert "shares of the answers to one question" in capsys.readouterr().err
 
 

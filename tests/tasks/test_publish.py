@@ -358,5 +358,5 @@ def test_the_readme_says_how_to_verify_the_release(drawn: Drawn, workspace: Work
     drawn.publish()
     words = (workspace.release_folder / "README.md").read_text()
     assert "pip install deniable" in words
-    assert "python -m deniable verify . --keys trusted.json" in words
+    assert "deniable audit verify . --keys trusted.json" in words
     assert all(f"`{path.name}`" in words for path in workspace.release_folder.iterdir() if path.name != "README.md")

@@ -12,7 +12,7 @@ from deniable.ledger.budget import cost_of
 from deniable.ledger.entries import Charge, Entry
 from deniable.privacy.accounting import best_again
 from deniable.privacy.composition import joint_split
-from flows.cli.plan import seeds_in_words
+from flows.cli.planning import seeds_in_words
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import open_ledger, planned_charges

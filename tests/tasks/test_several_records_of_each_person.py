@@ -24,7 +24,7 @@ from deniable.privacy.loss import DiscreteGaussianEvent, Guarantee
 from deniable.record.statement import of_each_person
 from deniable.verification.cost import check_composition, check_totals, step_costs
 from deniable.verification.planned_events import check_planned
-from flows.cli.plan import show_plan
+from flows.cli.planning import show_plan
 from schemas.rules import public_total
 from schemas.spec.accounts import accounts_of
 from schemas.spec.plan import planned_steps

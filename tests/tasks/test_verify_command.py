@@ -1,4 +1,4 @@
-"""An auditor has a release folder and the wheel, nothing else: python -m deniable verify RELEASE_DIR."""
+"""An auditor has a release folder and the wheel, nothing else: deniable audit verify RELEASE_DIR."""
 
 import json
 import os
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from deniable.__main__ import CONFIGURATION_VARIABLE, DOES_NOT_HOLD, HOLDS, KEYS_VARIABLE, UNREADABLE, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import CONFIGURATION_VARIABLE, DOES_NOT_HOLD, HOLDS, KEYS_VARIABLE, UNREADABLE
 from deniable.verification.release import Trust, verify_release
 from tests.published import InMemory, Published, folder_in
 from tests.whole_release import drawn_release
@@ -34,7 +35,7 @@ class Only:
 
 started_with = set(sys.modules)  # a distribution's own sitecustomize, say
 sys.meta_path.insert(0, Only())
-from deniable.__main__ import main
+from deniable.cli.dispatch import main
 
 status = main(sys.argv[1:])
 loaded = {name.partition(".")[0] for name in set(sys.modules) - started_with} - WHEEL - set(sys.stdlib_module_names)
@@ -69,13 +70,13 @@ def release(published: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_verifying_imports_nothing_that_makes_releases_where_all_is_installed(release: Path) -> None:
     code = """
 import sys
-from deniable.__main__ import main
+from deniable.cli.dispatch import main
 
 status = main(sys.argv[1:])
 print(len(sys.modules), *sorted({name.partition(".")[0] for name in sys.modules}))
 sys.exit(status)
 """
-    command = [sys.executable, "-c", code, "verify", str(release)]
+    command = [sys.executable, "-c", code, "audit", "verify", str(release)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     modules, *loaded = done.stdout.splitlines()[-1].split()
@@ -87,7 +88,7 @@ sys.exit(status)
 def test_a_release_that_holds_exits_with_0_and_says_a_line_a_check(
     release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["verify", str(release)]) == HOLDS
+    assert main(["audit", "verify", str(release)]) == HOLDS
     *lines, verdict = capsys.readouterr().out.splitlines()
     assert len(lines) == 16
     assert sum(line.startswith("ok      ") for line in lines) == 15
@@ -97,22 +98,24 @@ def test_a_release_that_holds_exits_with_0_and_says_a_line_a_check(
 
 def test_with_the_exported_ledger_all_is_checked(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = release.parent.parent / "ledger.jsonl"
-    assert main(["verify", str(release), "--ledger", str(ledger)]) == HOLDS
+    assert main(["audit", "verify", str(release), "--ledger", str(ledger)]) == HOLDS
     assert capsys.readouterr().out.splitlines()[-1] == "The release people-1 holds: 16 checks."
     lines = ledger.read_text(encoding="utf-8").splitlines(keepends=True)
     ledger.write_text("".join(lines[:-1]), encoding="utf-8")
-    assert main(["verify", str(release), "--ledger", str(ledger)]) == DOES_NOT_HOLD
+    assert main(["audit", "verify", str(release), "--ledger", str(ledger)]) == DOES_NOT_HOLD
     assert f"entry {len(lines) - 1} is not in the exported ledger" in capsys.readouterr().out
 
 
 def test_the_wheel_and_its_two_requirements_are_enough(release: Path, tmp_path: Path) -> None:
     program = tmp_path / "isolated.py"
     program.write_text(ISOLATED, encoding="utf-8")
-    root = Path(__file__).resolve().parents[2]
+    # As the wheel installs it: the checkout is not beside it.
+    (tmp_path / "wheel").mkdir()
+    (tmp_path / "wheel" / "deniable").symlink_to(Path(__file__).resolve().parents[2] / "deniable")
     command = [sys.executable, str(program)]
     clock = {name: os.environ[name] for name in ("LD_PRELOAD", "CLOCK_SHIFT_S") if name in os.environ}
     environment = {
-        "PYTHONPATH": str(root),
+        "PYTHONPATH": str(tmp_path / "wheel"),
         "PATH": "",
         CONFIGURATION_VARIABLE: str(tmp_path / "configuration"),
         **clock,
@@ -124,15 +127,15 @@ def test_the_wheel_and_its_two_requirements_are_enough(release: Path, tmp_path: 
             [*command, *arguments], capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
         )
 
-    done = run("verify", str(release), "--ledger", ledger)
+    done = run("audit", "verify", str(release), "--ledger", ledger)
     assert (done.returncode, done.stderr.strip()) == (HOLDS, "[]"), done.stdout + done.stderr
     assert "not checked beyond its digest: pyarrow, which reads it, is not installed" in done.stdout
     assert "ok      the events of every step compose to no more than its cost" in done.stdout
     (release / "model.json").write_text("{}", encoding="utf-8")
-    altered = run("verify", str(release))
+    altered = run("audit", "verify", str(release))
     assert altered.returncode == DOES_NOT_HOLD
     assert "model.json is not what was signed" in altered.stdout
-    assert run("record", str(release)).returncode == HOLDS
+    assert run("audit", "record", str(release)).returncode == HOLDS
 
 
 def test_whatever_is_no_file_of_its_own_is_found_in_the_folder(
@@ -142,23 +145,23 @@ def test_whatever_is_no_file_of_its_own_is_found_in_the_folder(
     elsewhere.write_bytes(published.files["graph.json"])
     (release / "graph.json").unlink()
     (release / "graph.json").symlink_to(elsewhere)
-    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert main(["audit", "verify", str(release)]) == DOES_NOT_HOLD
     assert "graph.json is a link, but a release has only files" in capsys.readouterr().out
     (release / "graph.json").unlink()
     (release / "graph.json").write_bytes(published.files["graph.json"])
     (release / "more").mkdir()
     (release / ".hidden").write_text("", encoding="utf-8")
-    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert main(["audit", "verify", str(release)]) == DOES_NOT_HOLD
     assert ".hidden is not among the files that were signed (and 1 more)" in capsys.readouterr().out
     (release / ".hidden").unlink()
-    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert main(["audit", "verify", str(release)]) == DOES_NOT_HOLD
     assert "more is a folder, but a release has only files" in capsys.readouterr().out
 
 
 def test_a_record_that_is_a_link_is_not_followed(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (release / "record.dsse.json").rename(release.parent / "record")
     (release / "record.dsse.json").symlink_to(release.parent / "record")
-    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert main(["audit", "verify", str(release)]) == DOES_NOT_HOLD
     assert "record.dsse.json: the record must be in the folder, got none" in capsys.readouterr().out
 
 
@@ -180,10 +183,10 @@ def test_keys_that_came_with_a_release_are_not_trusted(
             monkeypatch.setenv(CONFIGURATION_VARIABLE, configuration)
             monkeypatch.setenv("DENIABLE_STATE", state)
             for named in (unpacked, "var/releases/people-1"):
-                assert main(["verify", named]) == DOES_NOT_HOLD
+                assert main(["audit", "verify", named]) == DOES_NOT_HOLD
                 assert "there are no trusted keys" in capsys.readouterr().out
     monkeypatch.setenv(KEYS_VARIABLE, "var/keys/trusted.json")
-    assert main(["verify", unpacked]) == UNREADABLE
+    assert main(["audit", "verify", unpacked]) == UNREADABLE
     assert "DENIABLE_TRUSTED_KEYS must be an absolute path, got var/keys/trusted.json" in capsys.readouterr().err
 
 
@@ -195,7 +198,7 @@ def test_the_user_s_own_keys_are_in_the_home_folder_where_nothing_else_is_said(
     own = tmp_path / "home" / ".config" / "deniable"
     own.mkdir(parents=True)
     own_keys(tmp_path).rename(own / "trusted.json")
-    assert main(["verify", str(release)]) == HOLDS
+    assert main(["audit", "verify", str(release)]) == HOLDS
     assert f"trusted keys of your own configuration, {own / 'trusted.json'}" in capsys.readouterr().out
 
 
@@ -204,7 +207,7 @@ def test_the_two_forms_of_the_table_have_the_same_records(release: Path, capsys:
     other = next(number for number, line in enumerate(lines) if number > 5 and line != lines[5])
     lines[5], lines[other] = lines[other], lines[5]
     (release / "synthetic.csv").write_text("".join(lines), encoding="utf-8")
-    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert main(["audit", "verify", str(release)]) == DOES_NOT_HOLD
     assert "synthetic.parquet: record 5 differs from that of synthetic.csv" in capsys.readouterr().out
 
 
@@ -224,24 +227,24 @@ def test_trusted_keys_are_those_given_else_those_named_else_the_user_s_own(
 ) -> None:
     beside = own_keys(release.parent.parent)
     mine = release.parent.parent / "mine.json"
-    assert main(["verify", str(release)]) == HOLDS
+    assert main(["audit", "verify", str(release)]) == HOLDS
     assert f"trusted keys of your own configuration, {beside}" in capsys.readouterr().out
     beside.rename(mine)
-    assert main(["verify", str(release)]) == DOES_NOT_HOLD
+    assert main(["audit", "verify", str(release)]) == DOES_NOT_HOLD
     out = capsys.readouterr().out
     assert (
         "there are no trusted keys; give a trust file with --keys FILE, name one in DENIABLE_TRUSTED_KEYS, or put one "
         f"at {beside}" in out
     )
     assert "ok      every file is as signed" in out, "the rest is checked all the same"
-    assert main(["verify", str(release), "--keys", str(mine)]) == HOLDS
+    assert main(["audit", "verify", str(release), "--keys", str(mine)]) == HOLDS
     assert f"trusted keys as given, {mine}" in capsys.readouterr().out
     monkeypatch.setenv(KEYS_VARIABLE, str(mine))
-    assert main(["verify", str(release)]) == HOLDS
+    assert main(["audit", "verify", str(release)]) == HOLDS
     assert f"trusted keys named by DENIABLE_TRUSTED_KEYS, {mine}" in capsys.readouterr().out
     monkeypatch.setenv(KEYS_VARIABLE, str(beside))
-    assert main(["verify", str(release), "--keys", str(mine)]) == HOLDS
-    assert main(["verify", str(release)]) == UNREADABLE
+    assert main(["audit", "verify", str(release), "--keys", str(mine)]) == HOLDS
+    assert main(["audit", "verify", str(release)]) == UNREADABLE
 
 
 def test_what_cannot_be_read_exits_with_2_and_says_what_to_name(
@@ -259,7 +262,7 @@ def test_what_cannot_be_read_exits_with_2_and_says_what_to_name(
         (str(release), "--ledger", str(tmp_path / "absent")): "the ledger must be a readable file",
     }
     for arguments, said in unreadable.items():
-        assert main(["verify", *arguments]) == UNREADABLE, arguments
+        assert main(["audit", "verify", *arguments]) == UNREADABLE, arguments
         captured = capsys.readouterr()
         assert said in captured.err
         assert captured.out == ""
@@ -268,7 +271,7 @@ def test_what_cannot_be_read_exits_with_2_and_says_what_to_name(
 def test_the_record_is_shown_as_people_read_it(
     release: Path, published: Published, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["record", str(release)]) == HOLDS
+    assert main(["audit", "record", str(release)]) == HOLDS
     captured = capsys.readouterr()
     shown = json.loads(captured.out)
     assert shown["predicate"] == published.record
@@ -276,14 +279,14 @@ def test_the_record_is_shown_as_people_read_it(
     assert captured.out.startswith('{\n  "_type"')
     assert "Not verified" in captured.err
     (release / "record.dsse.json").write_text("{}", encoding="utf-8")
-    assert main(["record", str(release)]) == UNREADABLE
+    assert main(["audit", "record", str(release)]) == UNREADABLE
     (release / "record.dsse.json").unlink()
-    assert main(["record", str(release)]) == UNREADABLE
+    assert main(["audit", "record", str(release)]) == UNREADABLE
     assert "the record must be a readable file" in capsys.readouterr().err
 
 
 def test_a_reader_that_has_read_enough_is_no_error(release: Path) -> None:
-    command = f"{sys.executable} -m deniable record {release} | head -n 1"
+    command = f"{sys.executable} -m deniable audit record {release} | head -n 1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == "{\n"
     assert "Traceback" not in done.stderr
@@ -296,4 +299,4 @@ def test_a_release_without_its_statement_or_domain_does_not_hold(published: Publ
     for number, name in enumerate(("privacy.json", "schema.json", "synthetic.csv", "synthetic.parquet")):
         without = replace(published, files={key: value for key, value in published.files.items() if key != name})
         folder = folder_in(tmp_path / str(number), without.signed_again(without.record))
-        assert main(["verify", str(folder), "--keys", str(keys)]) == DOES_NOT_HOLD
+        assert main(["audit", "verify", str(folder), "--keys", str(keys)]) == DOES_NOT_HOLD

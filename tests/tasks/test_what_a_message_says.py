@@ -2,16 +2,20 @@
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
+from deniable.cli.dispatch import main
 from deniable.foundation.errors import InvalidInput
 from deniable.record.exact_stops import TOO_MANY_INVALID
-from flows import __main__ as command
 from flows import replay
-from flows.cli.discard import discard_release
+from flows.cli import running
+from flows.cli.budget import show
+from flows.cli.release import make
+from flows.cli.release.discard import discard_release
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from stores.ledger import charging
@@ -64,7 +68,7 @@ def test_only_what_was_charged_is_said_to_stay_charged(
 ) -> None:
     begun = ResumableRelease("small-1", "people", "", "", finished=False, destroy_key=False)
     (tmp_path / "vault" / "small-1").mkdir(parents=True)
-    monkeypatch.setattr("flows.cli.discard.find_release", lambda *_: begun)
+    monkeypatch.setattr("stores.releases.resumable_releases.find_release", lambda *_: begun)
     monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
     discard_release(tmp_path, "small-1")
     assert capsys.readouterr().out == said
@@ -78,14 +82,13 @@ def test_a_release_that_failed_is_said_to_be_paid_for_only_if_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], charged: object, said: str
 ) -> None:
     begun = ResumableRelease("small-1", "people", "", "", finished=False, destroy_key=False)
-    monkeypatch.setattr(command, "_prepared", lambda *_, **__: tmp_path)
-    monkeypatch.setattr(
-        command, "_carry_out", Mock(side_effect=LedgerUnavailable("the ledger must answer, and does not."))
-    )
+    monkeypatch.setattr(running, "_prepared", lambda *_, **__: tmp_path)
+    failed = Mock(side_effect=LedgerUnavailable("the ledger must answer, and does not."))
+    monkeypatch.setattr(make, "COMMAND", replace(make.COMMAND, run=failed))
     monkeypatch.setattr("stores.releases.resumable_releases.unfinished_release", lambda *_: begun)
     monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
-    monkeypatch.setattr(command, "end_in_order", lambda: None)
-    assert command.main(["release", str(write_small_release(tmp_path / "spec", people=[]))]) == command.FAILED
+    monkeypatch.setattr(running, "end_in_order", lambda: None)
+    assert main(["release", "make", str(write_small_release(tmp_path / "spec", people=[]))]) == running.FAILED
     assert said in capsys.readouterr().err
 
 
@@ -93,12 +96,11 @@ def test_a_release_that_failed_is_said_to_be_paid_for_only_if_it_was(
 def test_a_state_folder_that_turned_read_only_is_said_to_be_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
 ) -> None:
-    monkeypatch.setattr(command, "_prepared", lambda *_, **__: tmp_path)
-    monkeypatch.setattr(
-        command, "_carry_out", Mock(side_effect=OSError(number, os.strerror(number), str(tmp_path / "x")))
-    )
-    monkeypatch.setattr(command, "end_in_order", lambda: None)
-    assert command.main(["ledger", "show"]) == command.FAILED
+    monkeypatch.setattr(running, "_prepared", lambda *_, **__: tmp_path)
+    failed = Mock(side_effect=OSError(number, os.strerror(number), str(tmp_path / "x")))
+    monkeypatch.setattr(show, "COMMAND", replace(show.COMMAND, run=failed))
+    monkeypatch.setattr(running, "end_in_order", lambda: None)
+    assert main(["budget", "show"]) == running.FAILED
     assert capsys.readouterr().err == (
         f"the state folder must be writable, and {tmp_path} no longer is; make it so, or name another with --state.\n"
     )
@@ -108,10 +110,10 @@ def test_an_unexpected_error_is_told_though_its_details_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "vault" / "last-error.txt").mkdir(parents=True)
-    monkeypatch.setattr(command, "_prepared", lambda *_, **__: tmp_path)
-    monkeypatch.setattr(command, "_carry_out", Mock(side_effect=ZeroDivisionError()))
-    monkeypatch.setattr(command, "end_in_order", lambda: None)
-    assert command.main(["ledger", "show"]) == command.FAILED
+    monkeypatch.setattr(running, "_prepared", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(show, "COMMAND", replace(show.COMMAND, run=Mock(side_effect=ZeroDivisionError())))
+    monkeypatch.setattr(running, "end_in_order", lambda: None)
+    assert main(["budget", "show"]) == running.FAILED
     said = capsys.readouterr().err
     assert "an unexpected error ended the command (ZeroDivisionError); its details must be written to" in said
     assert "Traceback" not in said
@@ -138,10 +140,12 @@ def test_a_replay_says_why_counts_stopped_it_and_shows_none_of_them(tmp_path: Pa
 def test_the_details_of_an_unexpected_error_are_for_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "_prepared", lambda *_, **__: tmp_path)
-    monkeypatch.setattr(command, "_carry_out", Mock(side_effect=ValueError("Quux of Upper Street")))
-    monkeypatch.setattr(command, "end_in_order", lambda: None)
-    assert command.main(["ledger", "show"]) == command.FAILED
+    monkeypatch.setattr(running, "_prepared", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(
+        show, "COMMAND", replace(show.COMMAND, run=Mock(side_effect=ValueError("Quux of Upper Street")))
+    )
+    monkeypatch.setattr(running, "end_in_order", lambda: None)
+    assert main(["budget", "show"]) == running.FAILED
     assert "Quux" not in capsys.readouterr().err
     written = tmp_path / "vault" / "last-error.txt"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [written]

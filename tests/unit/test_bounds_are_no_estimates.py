@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deniable.__main__ import main
+from deniable.cli.dispatch import main
 from deniable.data_user import csv_of, lines_of
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import DeniableError

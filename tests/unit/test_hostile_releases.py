@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from deniable.__main__ import DOES_NOT_HOLD, UNREADABLE, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import DOES_NOT_HOLD, UNREADABLE
 from deniable.foundation.checks import Check
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
@@ -53,7 +54,7 @@ def signed(predicate: dict[str, object], *names: str) -> bytes:
 
 def verified(folder: Path, capsys: pytest.CaptureFixture[str], status: int = DOES_NOT_HOLD) -> str:
     """What is said of a folder."""
-    assert main(["verify", str(folder), "--keys", str(trusted(folder.parent))]) == status
+    assert main(["audit", "verify", str(folder), "--keys", str(trusted(folder.parent))]) == status
     said = capsys.readouterr()
     text = said.out + said.err
     assert "Traceback" not in text
@@ -121,7 +122,7 @@ def test_a_record_that_is_none_is_refused_in_a_line(
 ) -> None:
     (folder / "record.dsse.json").write_bytes(record)
     assert said in verified(folder, capsys)
-    main(["record", str(folder)])
+    main(["audit", "record", str(folder)])
     shown = capsys.readouterr().out
     assert all(character.isprintable() or character == "\n" for character in shown)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable.__main__ import main
+from deniable.cli.dispatch import main
 from deniable.data_user import lines_of
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput, Refused
@@ -80,13 +80,13 @@ def test_every_answer_has_its_grade_and_its_condition(
     release: Path, question: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, *rest = QUESTIONS[question]
-    assert main(["infer", str(release), name, *rest]) == 0
+    assert main(["data", "infer", str(release), name, *rest]) == 0
     told = capsys.readouterr()
     assert "measured" in told.out or "bounded" in told.out
     assert "(finite)" in told.out or "(population)" in told.out
     assert told.out.rstrip().endswith(".")
     assert "nothing shows who made it" in told.err
-    assert main(["infer", str(release), name, *rest, "--json"]) == 0
+    assert main(["data", "infer", str(release), name, *rest, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     for cell in document.get("cells", [document]):
         assert cell["grade"] in {"measured", "bounded"}
@@ -97,7 +97,7 @@ def test_every_answer_has_its_grade_and_its_condition(
 
 
 def test_numbers_have_the_decimals_that_they_deserve(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["infer", str(release), "share", "income=>50K", "--given", "sex=f"]) == 0
+    assert main(["data", "infer", str(release), "share", "income=>50K", "--given", "sex=f"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Share with income=>50K among those with sex=f"
     estimate, interval = lines[2].split(), lines[3].split()
@@ -110,7 +110,7 @@ def test_numbers_have_the_decimals_that_they_deserve(release: Path, capsys: pyte
 
 def test_a_table_is_written_as_csv(release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "out.csv"
-    assert main(["infer", str(release), "table", "sex", "income", "--csv", str(file)]) == 0
+    assert main(["data", "infer", str(release), "table", "sex", "income", "--csv", str(file)]) == 0
     assert capsys.readouterr().out == ""
     with file.open(newline="") as text:
         rows = list(csv.DictReader(text))
@@ -171,7 +171,7 @@ REFUSALS = {
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_a_refusal_is_one_sentence(release: Path, refusal: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked, said = REFUSALS[refusal]
-    assert main(["infer", str(release), *asked]) == 2
+    assert main(["data", "infer", str(release), *asked]) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert said in told.err
@@ -274,7 +274,7 @@ def test_regressors_that_the_noise_hides_are_refused() -> None:
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def told(folder: Path) -> str:
-        assert main(["infer", str(folder), "count"]) == 2
+        assert main(["data", "infer", str(folder), "count"]) == 2
         return capsys.readouterr().err.strip()
 
     assert "a release must be a readable folder" in told(tmp_path / "nowhere")
@@ -344,17 +344,17 @@ def test_records_that_are_no_text_are_refused(tmp_path: Path, capsys: pytest.Cap
     for content in (b"\xff\n", b"age,sex,income\n" + b"x" * 200_000 + b"\n"):
         (folder / "synthetic.csv").write_bytes(content)
         asked = ["ratio", "sex=f & income=low", "sex=m & income=low", "--grade", "model"]
-        assert main(["infer", str(folder), *asked]) == 2
+        assert main(["data", "infer", str(folder), *asked]) == 2
         assert "synthetic.csv must have only values of the public domain" in capsys.readouterr().err
 
 
 def test_what_has_no_standard_deviation_states_none(
     release: Path, tmp_path: Path, apart: Inference, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["infer", str(release), "quantile", "age", "--json"]) == 0
+    assert main(["data", "infer", str(release), "quantile", "age", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["noise_sd"], found["sampling_sd"]) == (None, None)
-    assert main(["infer", str(release), "quantile", "age", "--csv", str(tmp_path / "median.csv")]) == 0
+    assert main(["data", "infer", str(release), "quantile", "age", "--csv", str(tmp_path / "median.csv")]) == 0
     with (tmp_path / "median.csv").open(newline="") as text:
         [row] = csv.DictReader(text)
     assert (row["noise_sd"], row["sampling_sd"], row["grade"]) == ("", "", "measured")

@@ -26,7 +26,7 @@ def asks(epsilon: str | int, delta: str = "0", **changes: Any) -> Charge:
 
 
 def test_a_dataset_without_a_policy_pays_for_nothing() -> None:
-    with pytest.raises(NoPolicy, match="python -m flows ledger policy people --epsilon 3 --delta 1e-5"):
+    with pytest.raises(NoPolicy, match="deniable budget set people --epsilon 3 --delta 1e-5"):
         books().require_room([asks(1)], TIME)
 
 
@@ -56,7 +56,7 @@ def test_a_refusal_of_candidates_says_how_the_policy_counts_them_and_what_counts
     tested = candidates(Claim(cost=cost(20, "1e-6"), accountant="a"), Claim(cost=cost(1, "1e-9"), accountant="b"))
     with pytest.raises(BudgetExceeded) as refusal:
         books(policy(3)).require_room([tested], TIME)
-    assert "whatever a spec's budget says (python -m flows ledger policy people " in str(refusal.value)
+    assert "whatever a spec's budget says (deniable budget set people " in str(refusal.value)
     assert "--seed-cost per_record counts one attempt, a measure of use and no guarantee)." in str(refusal.value)
     books(policy(3, seed_cost="per_record")).require_room([tested], TIME)
     with pytest.raises(BudgetExceeded) as other:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.__main__ import HOLDS, UNREADABLE, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import HOLDS, UNREADABLE
 from deniable.data_user import read_release
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
@@ -133,11 +134,11 @@ def test_the_command_writes_a_new_folder_and_refuses_an_old_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "village"
-    assert main(["from-measurements", str(EXAMPLE), str(out), "--records", "50"]) == HOLDS
+    assert main(["data", "from-measurements", str(EXAMPLE), str(out), "--records", "50"]) == HOLDS
     assert {path.name for path in out.iterdir()} >= {"synthetic.csv", "measured.json", "intervals.csv", "README.md"}
-    assert main(["from-measurements", str(EXAMPLE), str(out)]) == UNREADABLE
+    assert main(["data", "from-measurements", str(EXAMPLE), str(out)]) == UNREADABLE
     assert "must be a new one" in capsys.readouterr().err
-    assert main(["infer", str(out), "mean", "age"]) == UNREADABLE
+    assert main(["data", "infer", str(out), "mean", "age"]) == UNREADABLE
     for text, records, said in (
         ("{", "10", "must be JSON"),
         ('{"format": "others/1", "format": "others/2"}', "10", "must be unambiguous JSON"),
@@ -146,7 +147,9 @@ def test_the_command_writes_a_new_folder_and_refuses_an_old_one(
     ):
         (tmp_path / "wrong.json").write_text(text)
         other = str(tmp_path / "other")
-        assert main(["from-measurements", str(tmp_path / "wrong.json"), other, "--records", records]) == UNREADABLE
+        assert (
+            main(["data", "from-measurements", str(tmp_path / "wrong.json"), other, "--records", records]) == UNREADABLE
+        )
         assert said in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from deniable.data_user import add_infer_command
+from deniable.data_user import add_infer_arguments
 from deniable.inference.comparisons import compare
 from deniable.inference.estimation import Inference
 from deniable.inference.interval_table import interval_table
@@ -68,10 +68,10 @@ def test_columns_of_answers_in_stata_are_those_that_the_command_writes(release: 
 @pytest.mark.parametrize("language", PAGES)
 def test_questions_are_understood(language: str) -> None:
     parser = argparse.ArgumentParser()
-    add_infer_command(parser.add_subparsers(), lambda _: 0, "none")
+    add_infer_arguments(parser, "none")
     if language == "r":
         asked = [re.findall(r'"([^"]*)"', each) for each in re.findall(r"^.*?\binfer\((.*)\)", code("r"), re.MULTILINE)]
-        questions = [["infer", "FOLDER", *words] for words in asked if words]
+        questions = [["FOLDER", *words] for words in asked if words]
     else:
         questions = [line.split()[4:] for line in code("stata").splitlines() if line.startswith("shell ")]
     assert len(questions) >= 3
@@ -83,8 +83,8 @@ def test_the_ten_questions_are_understood() -> None:
     """They are answered by night, by a release of the village; by day they must be questions that the command has."""
     text = (ROOT / "docs/data-user/inference.md").read_text(encoding="utf-8").replace("\\\n>", "")
     parser = argparse.ArgumentParser()
-    add_infer_command(parser.add_subparsers(), lambda _: 0, "none")
-    asked = re.findall(r"-m deniable (infer \$FOLDER .*?)(?: \|\| true)?$", text, re.MULTILINE)
+    add_infer_arguments(parser, "none")
+    asked = re.findall(r"/deniable data infer (\$FOLDER .*?)(?: \|\| true)?$", text, re.MULTILINE)
     kinds = {parser.parse_args(shlex.split(words)).question for words in asked}
     assert len(asked) >= len(re.findall(r"^\*\*\d+\. ", text, re.MULTILINE)) >= 10
     assert kinds == {"count", "share", "mean", "quantile", "table", "compare", "regress"}

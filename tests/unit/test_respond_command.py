@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deniable.__main__ import HOLDS, UNREADABLE, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import HOLDS, UNREADABLE
 from tests.unit.test_local import ANSWERS, DOCUMENT
 
 
@@ -19,7 +20,7 @@ def survey(tmp_path: Path) -> Path:
 
 
 def respond(survey: Path, *words: str | Path) -> int:
-    return main(["respond", str(survey), "--key", str(survey.parent / "own" / "key"), *map(str, words)])
+    return main(["data", "respond", str(survey), "--key", str(survey.parent / "own" / "key"), *map(str, words)])
 
 
 def answers(survey: Path, **others: str) -> Path:

@@ -13,7 +13,8 @@ import pytest
 from scipy import stats
 
 from benchmarks.synthetic_sets import PRIOR, coverage, print_verdict
-from deniable.__main__ import HOLDS, UNREADABLE, main
+from deniable.cli.dispatch import main
+from deniable.cli.files import HOLDS, UNREADABLE
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
@@ -446,7 +447,7 @@ def test_a_user_of_the_sets_gets_the_posterior_from_the_release_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _folder(tmp_path, values=2, sets=2, shared=False, people=10)
-    assert main(["posterior", str(folder)]) == HOLDS
+    assert main(["data", "posterior", str(folder)]) == HOLDS
     shown = capsys.readouterr()
     alpha = prior_for(Fraction(1), 10) / UNIT
     found = binary_posterior([7, 4], size=10, people=10, alpha=alpha)
@@ -454,7 +455,7 @@ def test_a_user_of_the_sets_gets_the_posterior_from_the_release_alone(
     assert f"answer a: {rounded(found.mean)}, from {rounded(low)} to {rounded(high)}" in shown.out
     assert "2 sets of 10 records from 2 urns" in shown.out
     assert "Not verified" in shown.err
-    assert main(["posterior", str(folder), "--people", "12", "--level", "0.5"]) == HOLDS
+    assert main(["data", "posterior", str(folder), "--people", "12", "--level", "0.5"]) == HOLDS
     assert "12 people" in capsys.readouterr().out
 
 
@@ -462,9 +463,9 @@ def test_a_user_of_shared_sets_and_of_more_cells_gets_theirs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _folder(tmp_path, values=3, sets=2, shared=True, people=None)
-    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert main(["data", "posterior", str(folder)]) == UNREADABLE
     assert "give --people N" in capsys.readouterr().err
-    assert main(["posterior", str(folder), "--people", "10"]) == HOLDS
+    assert main(["data", "posterior", str(folder), "--people", "10"]) == HOLDS
     found = multinomial_posterior([(11, 9, 0)], people=10, alpha=prior_for(Fraction(2), 20) / UNIT)
     assert f"answer c: {rounded(float(found.mean[2]))}" in capsys.readouterr().out
 
@@ -472,10 +473,10 @@ def test_a_user_of_shared_sets_and_of_more_cells_gets_theirs(
 def test_a_release_of_another_learner_has_no_such_posterior(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = _folder(tmp_path, values=2, sets=2, shared=False, people=10)
     (folder / "urns.json").write_text("{}", encoding="utf-8")
-    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert main(["data", "posterior", str(folder)]) == UNREADABLE
     assert "must be one of the learner multinomial_sets" in capsys.readouterr().err
     folder = _folder(tmp_path, values=2, sets=3, shared=False, people=10)
-    assert main(["posterior", str(folder)]) == UNREADABLE
+    assert main(["data", "posterior", str(folder)]) == UNREADABLE
     assert "must be a multiple of the 3 sets" in capsys.readouterr().err
 
 
@@ -503,7 +504,7 @@ def test_the_rules_combine_a_file_of_estimates_and_say_whether_they_are_valid(
     assert capsys.readouterr().out.count(" of 5 sets: ") == len(RULES)
     one = tmp_path / "one.csv"
     one.write_text("estimate,variance\n0.3,0.002\n")
-    assert main(["combine", str(one), "--size", "9", "--people", "9", "--synthesis", "fitted_model"]) == HOLDS
+    assert main(["data", "combine", str(one), "--size", "9", "--people", "9", "--synthesis", "fitted_model"]) == HOLDS
     assert [line[:3] for line in capsys.readouterr().out.splitlines() if " of 1 sets: " in line] == ["T_s", "T_p"]
 
 
@@ -511,12 +512,12 @@ def test_the_rules_combine_the_sets_of_a_release_and_none_is_valid(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(_folder(tmp_path, values=2, sets=2, shared=False, people=10))
-    assert main(["combine", folder, "answer=a", "--rule", "T_M*"]) == HOLDS
+    assert main(["data", "combine", folder, "answer=a", "--rule", "T_M*"]) == HOLDS
     found = combine([0.7, 0.4], [0.021, 0.024], "T_M*", size=10, people=10)
     shown = capsys.readouterr().out
     assert shown.startswith("T_M* of 2 sets: NOT VALID\n")
     assert f"estimate  {rounded(found.estimate)}" in shown
-    assert "python -m deniable posterior" in shown
+    assert "deniable data posterior" in shown
 
 
 @pytest.mark.parametrize(
@@ -544,7 +545,7 @@ def test_what_cannot_be_combined_is_refused_in_a_sentence(
         sets = _folder(tmp_path, values=2, sets=2, shared=False, people=10)
     else:
         sets.write_text(content)
-    assert main(["combine", str(sets), *more, "--people", "10"]) == UNREADABLE
+    assert main(["data", "combine", str(sets), *more, "--people", "10"]) == UNREADABLE
     told = capsys.readouterr()
     assert says in told.err
     assert told.out == ""

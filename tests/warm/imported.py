@@ -14,7 +14,7 @@ from typing import Any
 from tests import garbage  # noqa: F401 - before what is large
 from tests.isolation import own_state  # noqa: F401 - before Prefect and MLflow are imported
 
-import flows.cli.release  # noqa: F401 # isort: skip
+import flows.cli.making  # noqa: F401 # isort: skip
 
 # Modules that a command, a release or a Prefect server imports at first use.
 import multiprocessing.dummy  # noqa: F401

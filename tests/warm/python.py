@@ -1,4 +1,4 @@
-"""A `python` that forks `-m flows`, `-m deniable` and scripts like the commands of other tests; all else runs as usual.
+"""A `python` and a `deniable` that fork commands and scripts like those of other tests; all else runs as usual.
 
 It is for shells and make, which start commands by that name, and for commands that start others.
 """
@@ -58,6 +58,10 @@ def warm_python(environment: Path, copied: Path, state: Path) -> Iterator[None]:
         told = {"DENIABLE_STATE": str(state)}
         python = environment / "bin" / "python"
         server = _serve(python, str(copied / "bin" / "python"), _OF_GUIDES, Path(folder), told)
+        script = environment / "bin" / "deniable"
+        script.unlink(missing_ok=True)
+        script.write_text(f'#!/bin/sh\nexec {python} -m deniable "$@"\n')
+        script.chmod(0o700)
         with server:
             yield
             server.shutdown()

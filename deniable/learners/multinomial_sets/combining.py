@@ -19,6 +19,7 @@ from typing import Final, Literal, get_args
 
 from scipy import stats
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.rounding import rounded
 
@@ -214,7 +215,8 @@ def _why(rule: Rule, synthesis: Synthesis, *, valid: bool) -> str:
     if synthesis == "differentially_private":
         return (
             f"{rule} is not valid for sets with differential privacy: it needs {_NEEDS[rule]}; "
-            "use the posterior that models the synthesis (python -m deniable posterior), or python -m deniable infer."
+            f"use the posterior that models the synthesis ({command_line('data posterior')}), or "
+            f"{command_line('data infer')}."
         )
     others = [other for other in RULES if synthesis in _VALID[other]]
     return f"{rule} is not valid for these sets: it needs {_NEEDS[rule]}; use {' or '.join(others)}."

@@ -38,6 +38,7 @@ from math import ceil, exp, log, log1p, pi
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput
 
 Floats = NDArray[np.float64]
@@ -281,5 +282,5 @@ def _in_order(parts: list[NDArray], blocks: list[_Block]) -> NDArray:  # type: i
 def _too_large(total: int, numbers: int) -> InvalidInput:
     return InvalidInput(
         f"the posterior of {total:,} people in {numbers:,} cells would take too much memory; ask for the shares of a "
-        "few cells with python -m deniable infer."
+        f"few cells with {command_line('data infer')}."
     )

@@ -45,8 +45,8 @@ class PublicSelection(Strict):
 
     Attributes:
         public_file: the file, relative to the spec's folder. It must be public, and not the source.
-        sha256: its digest; a file with another digest is refused. `python -m flows select` prints it.
-        tables: the tables that follow from it. `python -m flows select` prints them too; a release counts the file
+        sha256: its digest; a file with another digest is refused. `deniable mechanisms select` prints it.
+        tables: the tables that follow from it. `deniable mechanisms select` prints them too; a release counts the file
             again, and is refused if other tables follow.
         least_information: smallest mutual information of a pair in the file, in nats.
         strong_information: smallest mutual information of the two pairs of a triple, in nats.

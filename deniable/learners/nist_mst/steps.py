@@ -6,6 +6,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+from deniable.command_names import command_line
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import StreamOpener
@@ -36,7 +37,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
     if asked.sha256 is None or asked.tables is None:
         raise InvalidInput(
             "learner.selection must state the digest of the public file and the tables that follow from it, and lacks "
-            "one or both; add the lines that `python -m flows select SPEC` prints."
+            f"one or both; add the lines that `{command_line('mechanisms select')} SPEC` prints."
         )
     tables = [WeightedTable(domain.subset(each.attributes), each.weight) for each in asked.tables]
     recipe = MstRecipe(entry.parameters.epsilon, delta_of(entry.parameters.delta))
@@ -111,7 +112,7 @@ def _select(
     if list(tables_of(domain, information, thresholds)) != list(tables):
         raise Refused(
             "learner.selection must list the tables that follow from the public file, and lists others; replace them "
-            "by those that `python -m flows select SPEC` prints."
+            f"by those that `{command_line('mechanisms select')} SPEC` prints."
         )
     names = domain.names
     document = {

@@ -104,7 +104,7 @@ class SeedFile(Strict):
 
     Attributes:
         path: the file, relative to the spec's folder.
-        sha256: its digest; a file with another digest is refused. `python -m flows select` prints it.
+        sha256: its digest; a file with another digest is refused. `deniable mechanisms select` prints it.
     """
 
     path: PublicFile

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from deniable.command_names import command_line
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, StreamOpener
@@ -47,7 +48,7 @@ def _public(file: SeedFile) -> PublicTable:
     if file.sha256 is None:
         raise InvalidInput(
             "learner.seed_file must state the digest of the public file, and has none; add the lines that "
-            "`python -m flows select SPEC` prints."
+            f"`{command_line('mechanisms select')} SPEC` prints."
         )
     return PublicTable(path=file.path, sha256=file.sha256)
 

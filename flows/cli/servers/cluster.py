@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from deniable.foundation.errors import InvalidInput, Refused
-from flows.cli.subcommands import Subcommands
+from flows.cli.contract import StateCommand
 from infra.cluster.settings import (
     LOOPBACK,
     PORT,
@@ -26,26 +26,17 @@ from stores.servers.ui_links import is_loopback_host
 DONE = 0
 
 
-def add_cluster_commands(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
-    """Add the commands of `cluster` to a parser.
-
-    Args:
-        subparsers: the commands of the parser, as `add_subparsers` returns them.
-        parents: parsers of the options that all commands share.
-    """
-    cluster = subparsers.add_parser(
-        "cluster", help="share the work of a release among processes, on this machine or on others"
-    )
-    commands = cluster.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
-    up = commands.add_parser("up", parents=parents, help="start a scheduler and workers on this machine")
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
+    up = commands.add_parser("up", help="start a scheduler and workers on this machine")
     up.add_argument(
         "--workers", type=_count, default=os.cpu_count() or 1, metavar="N", help="processes (default: one a core)"
     )
-    commands.add_parser("down", parents=parents, help="stop the scheduler and workers on this machine")
-    scheduler = commands.add_parser("scheduler", parents=parents, help="run a scheduler that other machines can reach")
+    commands.add_parser("down", help="stop the scheduler and workers on this machine")
+    scheduler = commands.add_parser("scheduler", help="run a scheduler that other machines can reach")
     scheduler.add_argument("--host", default=LOOPBACK, help=f"address to listen on (default: {LOOPBACK})")
     scheduler.add_argument("--port", type=_count, default=PORT, help=f"port to listen on (default: {PORT})")
-    worker = commands.add_parser("worker", parents=parents, help="run workers for a scheduler until they are stopped")
+    worker = commands.add_parser("worker", help="run workers for a scheduler until they are stopped")
     worker.add_argument("address", metavar="ADDRESS", help="of the scheduler, such as tls://scheduler.example:8786")
     worker.add_argument("--host", help="address at which others reach this machine (default: Dask finds one)")
     worker.add_argument(
@@ -53,7 +44,7 @@ def add_cluster_commands(subparsers: Subcommands, parents: Sequence[argparse.Arg
     )
 
 
-def run_cluster_command(asked: argparse.Namespace, state: Path) -> int:
+def _run(asked: argparse.Namespace, state: Path) -> int:
     """Carry out one command of `cluster`.
 
     Args:
@@ -113,3 +104,6 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
     return number
+
+
+COMMAND = StateCommand(arguments=_add_arguments, run=_run)

@@ -9,14 +9,15 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from deniable.command_names import command_line
 from deniable.foundation.errors import DeniableError
-from flows.cli.servers.stack import require_prefect
+from flows.cli.contract import StateCommand
+from flows.cli.servers.reaching import require_prefect
 from flows.cli.spinner import at_work
-from flows.cli.subcommands import Subcommands
 from flows.prefect_runs.shared import share
 from flows.specs import spec_places
 from schemas.spec.release_spec import load_spec
@@ -32,17 +33,7 @@ class DeployFailed(DeniableError):
     """Prefect does not accept the deployments."""
 
 
-def add_deploy_command(subparsers: Subcommands, parents: Sequence[argparse.ArgumentParser] = ()) -> None:
-    """Add the command `deploy` to a parser.
-
-    Args:
-        subparsers: the commands of the parser, as `add_subparsers` returns them.
-        parents: parsers of the options that all commands share.
-    """
-    subparsers.add_parser("deploy", parents=parents, help="register deployments and schedules with Prefect's server")
-
-
-def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
+def _run(_asked: argparse.Namespace, state: Path) -> int:
     """Register the deployments with Prefect's server, and set their concurrency limits.
 
     Args:
@@ -70,7 +61,7 @@ def run_deploy_command(_asked: argparse.Namespace, state: Path) -> int:
     with at_work("3 of 3: setting up Prefect's automations for runs that fail or fall silent", logged=True):
         made = _automations()
     print(*made, sep="\n")  # noqa: T201
-    print("To run one: python -m flows prefect deployment run NAME --watch, or use its page in Prefect.")  # noqa: T201
+    print(f"To run one: {command_line('servers prefect')} deployment run NAME --watch, or use its page in Prefect.")  # noqa: T201
     return DONE
 
 
@@ -116,3 +107,9 @@ def _prefect(*arguments: str) -> str:
         said = " | ".join((done.stdout + done.stderr).strip().splitlines()[-_SAID:])
         raise DeployFailed(f"Prefect must accept the deployments, and does not: {said}")
     return done.stdout.strip()
+
+
+COMMAND = StateCommand(
+    run=_run,
+    imports=("prefect", "mlflow"),
+)

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -45,7 +44,7 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help=f"keep the outcomes ({OUTCOMES}) and write {RECORD}")
     given = parser.parse_args()
     before = read_outcomes()
-    chosen = _in_turn([each for each in mutants() if _is_chosen(given, each, before.get(each.name))])
+    chosen = [each for each in mutants() if _is_chosen(given, each, before.get(each.name))]
     if given.list:
         for each in chosen:
             print(f"{_row(each)}\n    {said(each)}")
@@ -70,20 +69,10 @@ def _is_chosen(given: argparse.Namespace, mutant: Generated, before: Outcome | N
     if given.words and not any(word in _row(mutant) for word in given.words):
         return False
     if given.untried:
-        return before is None and not equivalent(mutant)
+        return before is None
     if given.alive:
         return before is not None and not before.is_killed and not equivalent(mutant)
     return True
-
-
-def _in_turn(chosen: Sequence[Generated]) -> list[Generated]:
-    """One of each mechanism in turn, so that an interrupted run has tried some of all."""
-    turns: Counter[str] = Counter()
-    placed = []
-    for mutant in sorted(chosen, key=lambda mutant: mutant.name):
-        placed.append((turns[mutant.mechanism], mutant))
-        turns[mutant.mechanism] += 1
-    return [mutant for _, mutant in sorted(placed, key=lambda each: each[0])]
 
 
 def _tried(chosen: Sequence[Generated], before: dict[str, Outcome], processes: int) -> dict[str, Outcome]:

@@ -1,0 +1,1 @@
+"""Commands that check releases, offline: verify, summary, record, ledger."""

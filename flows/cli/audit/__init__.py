@@ -1,0 +1,1 @@
+"""Commands that need the state folder or run a release again: release, replay."""

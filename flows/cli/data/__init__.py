@@ -1,0 +1,1 @@
+"""Commands about answers: survey, which publishes randomized responses."""

@@ -1,0 +1,1 @@
+"""Commands about mechanisms: select, which reads a public file."""

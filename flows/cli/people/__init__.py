@@ -1,1 +1,0 @@
-"""Commands for the keys of persons: approver_keys, of those who approve releases; custodian_keys, of the custodian."""

@@ -1,4 +1,0 @@
-"""Commands that read public files.
-
-select: what a spec must state about a public file.
-"""

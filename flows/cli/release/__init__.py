@@ -1,0 +1,1 @@
+"""Commands that make releases, resume them, decide on them, find them and compare them; `deniable release --help`."""

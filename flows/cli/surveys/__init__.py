@@ -1,4 +1,0 @@
-"""The command `survey`.
-
-survey: the plan of a survey, and its publication.
-"""

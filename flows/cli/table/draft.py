@@ -1,0 +1,147 @@
+"""Writes a schema and a spec from a public codebook."""
+
+import argparse
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.command_names import command_line
+from deniable.console import show
+from flows.cli.contract import StateCommand
+from flows.cli.table.drafting import (
+    counted_as,
+    header_lines,
+    is_file,
+    require_other,
+    wanted_columns,
+    write_draft,
+)
+from flows.cli.table.drafts import read_epsilon, relative_source, require_name
+
+if TYPE_CHECKING:
+    from schemas.codebooks.drafting import Draft
+
+DONE = 0
+_MOST_SHOWN = 40
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "codebooks", type=Path, nargs="+", metavar="CODEBOOK", help="the codebook; later files complete earlier ones"
+    )
+    parser.add_argument("--name", help="name of the release, and of the two files (default: that of the codebook)")
+    parser.add_argument(
+        "--format", choices=_formats(), help="format of the codebook (default: by its name and content)"
+    )
+    parser.add_argument(
+        "--columns", metavar="NAMES", help="the variables to include, separated by commas, or a file with their names"
+    )
+    parser.add_argument(
+        "--source", metavar="PATH", help="the table, for the spec; it is not opened (default: NAME.csv)"
+    )
+    parser.add_argument(
+        "--check-header",
+        action="store_true",
+        help="compare the column names of the source with the codebook; nothing else in it is read",
+    )
+    parser.add_argument("--epsilon", default="1", metavar="E", help="what a release may cost (default: 1)")
+    parser.add_argument("--title", default="", help="what the release is, for readers (default: the name)")
+    parser.add_argument(
+        "--to", type=Path, default=Path(), metavar="DIR", help="folder for the two files (default: the current one)"
+    )
+    parser.add_argument("--replace", action="store_true", help="replace files of an earlier draft")
+
+
+def _formats() -> tuple[str, ...]:
+    from schemas.codebooks.reading import FORMATS  # noqa: PLC0415 - other commands do without it
+
+    return FORMATS
+
+
+def _run(asked: argparse.Namespace, _: Path) -> int:
+    from deniable.foundation.domain import Person  # noqa: PLC0415 - as above
+    from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
+    from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
+
+    name = asked.name or re.sub(r"[^a-z0-9_-]+", "_", asked.codebooks[0].stem.lower()).strip("_-")
+    require_name(name)
+    source = asked.source or str(_default_source(asked.to, name, asked.codebooks))
+    require_other(asked.codebooks, Path(source))
+    if asked.columns and is_file(asked.columns):
+        require_other([Path(asked.columns)], Path(source), what="list of names")
+    # If the location of the table is unknown, any file may be the table, so its contents are not shown.
+    quoting = asked.source is not None or Path(source).exists()
+    codebook = read_codebooks(asked.codebooks, asked.format)
+    what = " and ".join(map(str, asked.codebooks))
+    draft = draft_of(codebook, what, wanted_columns(asked.columns), quoting=quoting)
+    files = write_draft(
+        draft,
+        name=name,
+        folder=asked.to,
+        sources=[path.name for path in asked.codebooks],
+        source=relative_source(source, asked.to),
+        epsilon=read_epsilon(asked.epsilon),
+        title=asked.title,
+        person=None if draft.person is None else Person(draft.person),
+        replace=asked.replace,
+        quoting=quoting,
+    )
+    _say(*_drafted(draft, files, quoting=quoting))
+    if asked.check_header:
+        _say(*header_lines(codebook, draft, Path(source)))
+    else:
+        _say("Only the codebook was read. Use --check-header to compare the column names of the table with it.")
+    spec = files[1]
+    _say(
+        f"Next: read {files[0]}, then run `{command_line('table check')} {spec}` and "
+        f"`{command_line('release plan')} {spec}`."
+    )
+    return DONE
+
+
+def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
+    """Return the default path of the table: a file with the name of the release, unless that is the codebook."""
+    usual = folder / f"{name}.csv"
+    is_codebook = any(path.absolute() == usual.absolute() for path in codebooks)
+    return folder / f"{name}_records.csv" if is_codebook else usual
+
+
+def _drafted(draft: "Draft", files: tuple[Path, Path], *, quoting: bool) -> Iterator[str]:
+    from schemas.codebooks.drafting import described_in_words  # noqa: PLC0415 - as above
+
+    counted = ", ".join(f"{count} {form}" for form, count in described_in_words(draft).items())
+    yield f"{files[0]}: {counted_as(len(draft.columns), 'column')} ({counted})"
+    yield f"{files[1]}: what is to be released; everything else has a default, which the plan prints"
+    remarks = [column for column in draft.columns if column.remark]
+    if not quoting:
+        left_out = counted_as(len(draft.left_out), "variable")
+        yield f"{files[0]} has {counted_as(len(remarks), 'remark')}, and lists {left_out} that were left out;"
+        yield "say where the table is with --source PATH to see them here"
+        return
+    if remarks:
+        yield "To look at:"
+        yield from (f"  {column.name}: {column.remark}" for column in remarks)
+    if draft.left_out:
+        yield f"Left out, {counted_as(len(draft.left_out), 'variable')}:"
+        yield from (f"  {each.name}: {each.reason}" for each in draft.left_out[:_MOST_SHOWN])
+        if len(draft.left_out) > _MOST_SHOWN:
+            yield f"  and {len(draft.left_out) - _MOST_SHOWN:,} more, which {files[0]} lists"
+    if draft.open_categories or draft.open_numbers:
+        yield (
+            "The schema declares these columns open where values or a range are missing; "
+            f"`{command_line('table discover')} {files[1]} --epsilon E --write` proposes them and completes the "
+            "schema, at a separate cost."
+        )
+
+
+def _say(*lines: str) -> None:
+    show(lines)
+
+
+COMMAND = StateCommand(
+    arguments=_add_arguments,
+    run=_run,
+    description="Write NAME.py and NAME.yaml from a codebook: CSV, Frictionless, SDV or dpsynth metadata, DDI "
+    "Codebook, the header of an ARFF file, labels of SPSS or Stata, or AHRQ's codebook form. The table is not read.",
+)

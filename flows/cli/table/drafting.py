@@ -1,0 +1,145 @@
+"""Drafts a schema and a spec from a codebook; `draft` and `new` share it.
+
+A draft is made from a codebook, which is public; of the confidential table it compares the column names at most.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.foundation.errors import InvalidInput
+from flows.cli.table.drafts import files_of_draft, write_and_load
+
+if TYPE_CHECKING:
+    from deniable.foundation.domain import Person
+    from schemas.codebooks.codebook import Codebook
+    from schemas.codebooks.drafting import Draft
+
+_LONGEST_LIST = 1 << 20
+
+
+def require_other(documents: Sequence[Path], source: Path, what: str = "codebook") -> None:
+    """Refuse the confidential table as a codebook, or as a list of names.
+
+    Args:
+        documents: files to be read as public files.
+        source: the table.
+        what: what the files are.
+
+    Raises:
+        InvalidInput: one of them is the table.
+    """
+    for path in documents:
+        if path.exists() and source.exists() and path.samefile(source):
+            raise InvalidInput(
+                f"the {what} must be a public document, and {path} is the source itself; a schema that depends on "
+                f"the records discloses them."
+            )
+
+
+def is_file(stated: str) -> bool:
+    """Whether a text is the path of a file, and not a long list of names."""
+    try:
+        return Path(stated).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def wanted_columns(stated: str | None) -> list[str]:
+    """Return the names given by `--columns`, or listed in the file that it names."""
+    if not stated:
+        return []
+    from schemas.regular_files import read_regular  # noqa: PLC0415 - as above
+
+    if is_file(stated):
+        content = read_regular(Path(stated), "the list of names", _LONGEST_LIST)
+        stated = content.decode("utf-8-sig", errors="replace").replace("\n", ",")
+    names = [name.strip() for name in stated.split(",") if name.strip()]
+    return list(dict.fromkeys(names))
+
+
+def write_draft(
+    draft: "Draft",
+    *,
+    name: str,
+    folder: Path,
+    sources: Sequence[str],
+    source: str,
+    epsilon: str,
+    title: str = "",
+    person: "Person | None" = None,
+    replace: bool = False,
+    quoting: bool = True,
+) -> tuple[Path, Path]:
+    """Write the schema and the spec of a draft, and load both.
+
+    Args:
+        draft: the draft.
+        name: name of the release and of the files.
+        folder: their folder.
+        sources: names of the codebook's files.
+        source: the table, relative to the folder.
+        epsilon: what the release may cost.
+        title: what it is.
+        person: what distinguishes people, if they may have several records, and how many of each are used.
+        replace: whether existing files may be replaced.
+        quoting: whether messages may quote the codebook.
+
+    Returns:
+        The two files.
+
+    Raises:
+        InvalidInput: the files exist, the draft has no attribute, or a text in it cannot be used.
+    """
+    from schemas.codebooks.drafting import schema_text, spec_text  # noqa: PLC0415 - as above
+    from schemas.codebooks.settling import MISSING  # noqa: PLC0415
+
+    if not draft.attributes:
+        reasons = "; ".join(f"{each.name}: {each.reason}" for each in draft.left_out[:3])
+        shown = f" ({reasons})" if quoting else ""
+        raise InvalidInput(
+            f"a schema must have an attribute, and none could be described from this codebook{shown}; complete it "
+            f"by a second codebook in CSV with the columns variable, type and values."
+        )
+    files = files_of_draft(folder, name, replace=replace)
+    texts = (
+        schema_text(draft, sources=sources, description=title, person=person, missing_as=MISSING),
+        spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title),
+    )
+    write_and_load(files, texts, sources=sources, quoting=quoting)
+    return files
+
+
+def counted_as(count: int, noun: str) -> str:
+    """Return a number of things, in words."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator[str]:
+    """Compare the column names of a table with a codebook. Names that are not in the codebook are not printed.
+
+    Args:
+        codebook: the codebook.
+        draft: what was drafted from it.
+        source: the table.
+
+    Raises:
+        InvalidInput: the table cannot be read.
+    """
+    from stores.tables.headers import column_names  # noqa: PLC0415 - imports pyarrow
+
+    names = column_names(source)
+    drafted = [column.name for column in draft.columns]
+    missing = [name for name in drafted if name not in names]
+    yield f"Only the column names of {source} were read; {len(drafted) - len(missing)} of {len(drafted)} are in it."
+    folded = {name.casefold(): name for name in names}
+    for name in missing:
+        # The name differs from the codebook's in case alone.
+        hint = f"; it has {folded[name.casefold()]}" if name.casefold() in folded else ""
+        yield f"  {name}: not a column of the table{hint}"
+    known = {name.casefold() for name in codebook.variables}
+    others = sum(name.casefold() not in known for name in names)
+    if others and len(missing) < len(drafted):
+        yield f"  not in the codebook, and never read: {counted_as(others, 'column')} of the table"
+    elif others:
+        yield "  none is in it; check that the first row of the table names its columns"
