@@ -10,7 +10,7 @@ from deniable.learners.registry import LEARNERS
 from deniable.samplers.registry import SAMPLERS
 from tests.extent import spread
 from tests.mutants.generated import scores
-from tests.mutants.generated.choosing import RECORDED, Reached
+from tests.mutants.generated.choosing import ALWAYS, OF_FAULTS, RECORDED, Reached
 from tests.mutants.generated.core import MECHANISMS
 from tests.mutants.generated.equivalents import PROOFS
 from tests.mutants.generated.generating import MOST_GENERIC, Generated, made_of, mutants
@@ -132,6 +132,17 @@ def test_a_mutant_is_tried_by_tests_that_run_its_function_and_not_by_those_of_re
     assert reached.stages(replace(mutant, function="no_test_runs_this", is_kernel=False)) == []
     kernel = replace(mutant, function="compiled", subject="test_cost_of_one_output", is_kernel=True)
     assert reached.stages(kernel) == [["tests/unit/test_loss.py::test_of_something_else"]]
+
+
+def test_tests_of_every_mechanism_are_tried_however_many_others_there_are_and_those_of_broken_ones_never() -> None:
+    mutant = next(each for each in mutants() if each.function == "respond")
+    others = {f"tests/unit/test_local.py::test_{number}": (1.0, [0]) for number in range(300)}
+    audits, twins = (f"{name}[survey]" for name in (ALWAYS[1], OF_FAULTS[0]))
+    reached = Reached([f"{mutant.file}::{mutant.function}"], {**others, audits: (40.0, [0]), twins: (0.1, [0])})
+    tried = [test for stage in reached.stages(mutant) for test in stage]
+    assert audits in tried
+    assert twins not in tried
+    assert 1 < len(tried) < 100
 
 
 def test_scores_count_what_is_alive_and_what_no_test_runs() -> None:

@@ -58,7 +58,7 @@ class Subject(Protocol):
         """Records drawn from exact counts, chunk by chunk; none if there are none."""
 
     def variants(self) -> Sequence["Subject"]:
-        """The same mechanism with another budget, and with values in another order."""
+        """The same mechanism with another budget, with other whole numbers, and with values in another order."""
 
 
 class InMemory:
@@ -97,6 +97,7 @@ class Release:
         folder: where its public file is.
         domain: the attributes: those of the spec and, where it lets one, some of them twice.
         dearer: whether the learner's budgets are twice as large.
+        coarser: whether the learner's whole numbers, such as that of bins, are half as large.
         relabelled: whether the values of the first attribute are in another order.
     """
 
@@ -104,6 +105,7 @@ class Release:
     spec: ReleaseSpec
     folder: Path
     dearer: bool = False
+    coarser: bool = False
     relabelled: bool = False
 
     @cached_property
@@ -122,6 +124,8 @@ class Release:
     @cached_property
     def _entry(self) -> Any:
         entry = self.spec.learner
+        if self.coarser:
+            entry = halved(entry)
         return doubled(entry) if self.dearer else entry
 
     @cached_property
@@ -201,8 +205,10 @@ class Release:
         return self._chunks(self._made(table, key, with_counts=True)[0], key)
 
     def variants(self) -> Sequence["Release"]:
-        dearer = [] if doubled(self.spec.learner) is self.spec.learner else [replace(self, dearer=True)]
-        return [replace(self, relabelled=True), *dearer]
+        entry = self.spec.learner
+        dearer = [] if doubled(entry) is entry else [replace(self, dearer=True)]
+        coarser = [] if halved(entry) is entry else [replace(self, coarser=True)]
+        return [replace(self, relabelled=True), *dearer, *coarser]
 
 
 def doubled(entry: Any) -> Any:
@@ -214,6 +220,13 @@ def doubled(entry: Any) -> Any:
             changed[name] = 2 * value
         elif isinstance(value, BaseModel) and (more := doubled(value)) is not value:
             changed[name] = more
+    return entry.model_copy(update=changed) if changed else entry
+
+
+def halved(entry: Any) -> Any:
+    """An entry with whole numbers that are half as large; itself if it has none above 1."""
+    numbers = {name: getattr(entry, name) for name in type(entry).model_fields}
+    changed = {name: value // 2 for name, value in numbers.items() if type(value) is int and value > 1}
     return entry.model_copy(update=changed) if changed else entry
 
 
