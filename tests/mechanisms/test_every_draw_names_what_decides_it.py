@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
@@ -59,7 +60,7 @@ def release(request: pytest.FixtureRequest, tmp_path: Path) -> Release:
     return Release(request.param, load_spec(write_small_release(tmp_path, **DRAWN[request.param])), tmp_path)
 
 
-def parameters_of(release: Release, **changed: Any) -> Mapping[str, Parameter]:
+def parameters_of(release: Release, **changed: Any) -> Mapping[str, Any]:
     spec = release.spec
     asked = {"records": spec.synthesis.records, "chunk": spec.synthesis.chunk_candidates}
     entry = spec.learner.model_copy(update={name: changed.pop(name) for name in [*changed] if name not in asked})
@@ -97,7 +98,7 @@ def test_a_charge_names_every_setting_that_decides_its_draws(release: Release) -
 
 
 def test_a_charge_names_what_decides_the_weights(release: Release) -> None:
-    entry = release.spec.learner
+    entry: Any = release.spec.learner
     if entry.kind != "diverse":
         assert parameters_of(release, epsilon=entry.epsilon / 2) != parameters_of(release)
 
@@ -106,7 +107,7 @@ class Openings:
     """Opens streams, and keeps what each was opened with."""
 
     def __init__(self) -> None:
-        self.seen: list[tuple[str, dict[str, Parameter], int]] = []
+        self.seen: list[tuple[str, dict[str, Any], int]] = []
 
     def __call__(self, *, mechanism: str, parameters: dict[str, Parameter], chunk: int) -> WordStream:
         self.seen.append((mechanism, dict(parameters), chunk))
@@ -114,7 +115,7 @@ class Openings:
         return key.stream(step="records", mechanism=mechanism, inputs="", parameters=parameters, chunk=chunk)
 
 
-def openings_of(release: Release) -> Sequence[tuple[str, dict[str, Parameter], int]]:
+def openings_of(release: Release) -> Sequence[tuple[str, dict[str, Any], int]]:
     made, _ = release._made(release.tables[FULL], ReleaseKey(bytes(range(32))), with_counts=True)
     prepare, opened = release.sampler.prepare, Openings()
     assert prepare is not None
@@ -127,6 +128,7 @@ def openings_of(release: Release) -> Sequence[tuple[str, dict[str, Parameter], i
 
 def test_a_stream_of_records_names_what_decides_their_weights(release: Release) -> None:
     spec, opened = release.spec, openings_of(release)
+    entry: Any = spec.learner
     charged = {name: value for name, value in parameters_of(release).items() if name not in _CHARGED_ONLY}
     workers, staying = charged.pop("prior_workers", []), {pair[0] for pair in charged.pop("sampling_of", [])}
     of_records = [parameters for mechanism, parameters, _ in opened if mechanism != "order"]
@@ -139,11 +141,27 @@ def test_a_stream_of_records_names_what_decides_their_weights(release: Release) 
     for mechanism, parameters, _ in opened:
         if mechanism == "order":
             assert parameters == {"records": spec.synthesis.records}
-    if spec.learner.kind == "multinomial_sets":
-        sets, records = spec.learner.sets, spec.synthesis.records
-        urns = 1 if spec.learner.shared else sets
+    if entry.kind == "multinomial_sets":
+        sets, records = entry.sets, spec.synthesis.records
+        urns = 1 if entry.shared else sets
         assert {parameters["urn"] for parameters in of_records} == {*range(urns)}
         assert {parameters["draws"] for parameters in of_records} == {records // urns}
-    if spec.learner.kind == "origin_destination":
+    if entry.kind == "origin_destination":
         assert {parameters["destination"] for parameters in of_records} == {*range(4)}
         assert all(parameters["draws"] for parameters in of_records)
+
+
+@pytest.mark.parametrize("name", ["learner multinomial_sets", "sets of one urn", "learner origin_destination"])
+def test_records_do_not_depend_on_the_size_of_chunks(name: str, tmp_path: Path) -> None:
+    """Where an urn is for all chunks: draws of one that are in several chunks are made once."""
+    drawn = Release(name, load_spec(write_small_release(tmp_path, **DRAWN[name])), tmp_path)
+    made, _ = drawn._made(drawn.tables[FULL], ReleaseKey(bytes(32)), with_counts=True)
+    records, found = drawn.spec.synthesis.records, []
+    for chunk in (records, 128, 57):
+        planned = draws_of(drawn.spec.learner, drawn.domain, records=records, chunk=chunk)
+        prepare = drawn.sampler.prepare
+        assert prepare is not None
+        draw = planned.open(drawn_from(made), made[prepare.makes[0].name], Openings())
+        parts = [draw(number, min(chunk, records - first)) for number, first in enumerate(range(0, records, chunk))]
+        found.append(np.concatenate(parts).tolist())
+    assert found[0] == found[1] == found[2]

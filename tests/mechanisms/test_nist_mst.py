@@ -76,6 +76,15 @@ def test_a_maximum_spanning_tree_and_triples_of_strong_neighbours_follow() -> No
     assert attributes(tables_of(DOMAIN, INFORMATION, replace(ALL, triple=1.0))) == [(0, 1), (1, 2), (1, 3)]
 
 
+def test_triples_name_attributes_in_order_the_strongest_first() -> None:
+    """Attributes are numbered beyond 8, where a set of numbers is not in their order."""
+    domain = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 1)) for i in range(18)))
+    information = {(2, 3): 0.5, (1, 8): 0.49, (8, 17): 0.48, (3, 4): 0.15}
+    weak = {(i, j): 0.0 for j in range(18) for i in range(j)}
+    found = attributes(tables_of(domain, {**weak, **information}, replace(ALL, pair=0.1, triple=0.1)))
+    assert found[-2:] == [(1, 8, 17), (2, 3, 4)]
+
+
 def test_weak_pairs_are_pruned_and_large_tables_left_out() -> None:
     assert attributes(tables_of(DOMAIN, INFORMATION, replace(ALL, pair=0.1))) == [(0, 1), (1, 2), (0, 1, 2)]
     assert attributes(tables_of(DOMAIN, INFORMATION, replace(ALL, pair=9.0))) == []

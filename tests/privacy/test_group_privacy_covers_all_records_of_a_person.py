@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import exp, log
@@ -212,6 +213,15 @@ def test_the_budget_of_a_record_never_costs_a_person_more_than_the_persons(
     assert again.epsilon == pytest.approx(float(of_one), rel=1e-14)
     assert again.delta == pytest.approx(float(delta_of_one), rel=1e-12)
     assert delta_of_record(again.epsilon, person.delta, most) == pytest.approx(again.delta, rel=1e-12)
+
+
+def test_a_delta_a_hair_below_nine_digits_is_rounded_down() -> None:
+    """What rounding the sum of exponentials could lose, the margin keeps."""
+    epsilon, wanted, digits = Fraction(1, 2), Decimal("1.23456789e-7"), Context(prec=50)
+    growth = digits.add(Decimal(1), digits.exp(Decimal("0.25")))
+    for hair, found in ((Decimal("1e-13"), "1.23456788e-7"), (Decimal("-1e-11"), "1.23456789e-7")):
+        delta = Fraction(digits.multiply(digits.multiply(wanted, growth), 1 - hair))
+        assert budget_of_record(epsilon, delta, 2) == (Fraction(1, 4), Fraction(found))
 
 
 def test_one_record_is_charged_as_ever() -> None:

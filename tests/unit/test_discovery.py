@@ -262,3 +262,10 @@ def test_values_have_their_noise_in_the_order_of_their_bytes() -> None:
     plan = DiscoveryPlan(questions=asked(["charge"], []), epsilon=Fraction(2), delta=Fraction(1, 10**6))
     made = [answers(plan, {"charge": order}, OneStream("values")).answers for order in orders]
     assert made[0] == made[1] == made[2]
+
+
+def test_the_largest_and_the_least_budget_are_accepted() -> None:
+    for epsilon in (Fraction(100), Fraction(1, 10**6)):
+        assert DiscoveryPlan(questions=asked([], ["a"]), epsilon=epsilon, delta=Fraction(0)).epsilon == epsilon
+    with pytest.raises(InvalidInput, match="at most 100"):
+        DiscoveryPlan(questions=asked([], ["a"]), epsilon=100 + Fraction(1, 10**9), delta=Fraction(0))

@@ -127,6 +127,23 @@ def test_the_ratio_is_rounded_down(epsilon: Fraction) -> None:
     assert Design("k_rr", 3, ratio).epsilon >= log(ratio)
 
 
+@pytest.mark.parametrize("steps", [(1 << 20) + 1050, 3 << 20, 1_000_003 << 8])
+def test_a_ratio_a_hair_below_a_multiple_is_not_rounded_up_to_it(steps: int) -> None:
+    """The logarithm of a multiple of 2^-20 to 50 digits, less than float or 64 bits could tell from it."""
+    exact = Fraction(Context(prec=50).ln(Decimal(steps) / (1 << 20)))
+    hair = Fraction(1, 10**25)
+    assert ratio_of(exact - hair) == Fraction(steps - 1, 1 << 20)
+
+
+def test_ratios_of_at_most_2_to_the_40_are_accepted() -> None:
+    largest = Fraction(1 << 40)
+    assert Design("k_rr", 3, largest).ratio == largest
+    assert Design("k_rr", 3, 1 + 1 / largest).ratio == 1 + 1 / largest
+    for ratio in (largest + 1, 1 + 1 / (largest + 1), Fraction(1)):
+        with pytest.raises(InvalidInput, match="above 1 and at most 2\\^40"):
+            Design("k_rr", 3, ratio)
+
+
 def test_drawn_responses_have_the_stated_law() -> None:
     """Chi-squared at a false-alarm rate of 1e-9; the law at 0.7 of epsilon must be rejected."""
     stream = key(1).stream(step="test", mechanism="responses", inputs="", parameters={})

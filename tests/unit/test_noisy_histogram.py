@@ -19,6 +19,7 @@ from deniable.samplers.histogram_seeds.noisy_histogram import (
     HistogramRecipe,
     PrefixCounts,
     PrefixHistogram,
+    discrete_laplace_tail,
     least_excess,
 )
 
@@ -322,3 +323,10 @@ def test_the_bound_on_failure_falls_with_the_threshold_and_is_one_where_nothing_
         math.e * mechanism.failure_probability(50, 10**6), rel=1e-12
     )
     assert mechanism.failure_probability(78, 10**6) == 1
+
+
+def test_the_bound_on_failure_is_the_tail_beyond_the_other_people() -> None:
+    mechanism = replace(RECIPE, **FLOOR).calibrate()
+    for k in (1, 2, 50, mechanism.threshold):
+        tail = float(discrete_laplace_tail(RECIPE.epsilon_cells, mechanism.threshold - (k - 1)))
+        assert mechanism.failure_probability(k, 3) == pytest.approx(min(1.0, 3 * tail), rel=1e-12)

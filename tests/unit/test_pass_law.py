@@ -171,3 +171,9 @@ def test_probabilities_are_read_from_the_table() -> None:
     law = PassLaw(3, (PASSES_OUT_OF // 4, PASSES_OUT_OF // 2))
     assert law.probability(np.array([0, 2, 3, 4, 5, 1000])).tolist() == [0, 0, 0.25, 0.5, 1, 1]
     assert (law.half, law.full) == (4, 5)
+
+
+@pytest.mark.parametrize(("mu", "delta"), [(0.0, 1e-6), (-1.0, 1e-6), (1.0, 0.0), (1.0, 1.0)])
+def test_a_shift_or_a_delta_without_an_epsilon_is_refused(mu: float, delta: float) -> None:
+    with pytest.raises(InvalidInput, match="must be above 0 and delta in"):
+        epsilon_of_shift(mu, delta)

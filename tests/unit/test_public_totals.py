@@ -74,3 +74,8 @@ def test_public_counts_replace_the_probabilities_of_an_attribute_without_parents
     assert (found.weights[1] == even[1]).all()
     bare = replace(domain, totals=())
     assert with_public_shares(bare, net.document()) == net.document()
+
+
+def test_a_model_of_another_kind_is_returned_unchanged() -> None:
+    document = {"format": "deniable/another/1"}
+    assert with_public_shares(Domain(ATTRIBUTES, totals=TOTALS), document) is document

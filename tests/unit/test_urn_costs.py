@@ -7,7 +7,7 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.pegs.plan import DrawsPlan
-from deniable.privacy.urn_costs import UNIT, prior_for, urn_epsilon
+from deniable.privacy.urn_costs import LARGEST_MASS, UNIT, prior_for, require_mass, urn_epsilon
 from tests.urn_law import plain_domain
 
 # alpha = r / (e^(epsilon / M) - 1), worked out in double precision.
@@ -89,3 +89,11 @@ def test_a_budget_by_values_is_divided_by_their_square_roots() -> None:
     plan = DrawsPlan(plain_domain(2, 8, 18), 1, Fraction(6), by_values=True)
     assert [float(urn_epsilon(prior)) for prior in plan.priors] == pytest.approx([1, 2, 3], rel=1e-5)
     assert plan.block_epsilon <= 6
+
+
+def test_the_largest_mass_is_accepted_and_one_more_is_refused() -> None:
+    draws = 1000
+    largest = LARGEST_MASS - UNIT * (10**10 + draws)
+    require_mass(largest, 1, draws)
+    with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+        require_mass(largest + 1, 1, draws)

@@ -87,6 +87,43 @@ PROOFS: tuple[Proof, ...] = (
         mutants={"87e3cc85909f": "another name of the step of responses"},
         proof="A respondent's key is used by this step only; what it is called makes no two streams equal.",
     ),
+    Proof(
+        mutants={
+            "1502c4fc52c6": "another name of the step that keeps some records of each person",
+            "eb549d02797e": "another name of the step that splits",
+            "a3c3d40fe1f8": "another name of the step that draws numbers within bins",
+        },
+        proof="Each of the three names its step at this one place. No step has the other name, so no stream of another "
+        "step becomes equal to one of these.",
+    ),
+    Proof(
+        mutants={"09d963c9d6f6": "the search for the threshold goes up while the tail >= probability"},
+        proof="The second loop goes down as long as the tail of the number below is at most the probability: from "
+        "wherever the first one stopped, it ends at the smallest such number.",
+    ),
+    Proof(
+        mutants={"0e7c054317d4": "a search that has ended is recognised by a difference below 1"},
+        proof="The two differ where high = low + 1. There, the middle is low, and `enough` is false: the lower end "
+        "becomes low in both cases.",
+    ),
+    Proof(
+        mutants={
+            "080bbef54c15": "twice as many rows before integers of any size are used",
+            "08a1e97d9ff5": "integers of any size at exactly 2^30 rows",
+        },
+        proof="For n <= 2^31 rows, products are at most n^2 = 2^62, and the sum of absolute values is below 2 n^2 = "
+        "2^63: 64-bit integers are exact, and give what integers of any size give.",
+    ),
+    Proof(
+        mutants={"060e7e01948c": "63 spare words are looked at"},
+        proof="Words are only looked at; those that were used are skipped. How many are looked at decides how many are "
+        "drawn from them at a time, not which word serves which record.",
+    ),
+    Proof(
+        mutants={"ac83f21b10e8": "seeds of attributes of one value are drawn, too"},
+        proof="The only value is drawn with certainty. Words for it are used up: other draws have later words of the "
+        "same stream, which are as uniform and independent.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
