@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import product
 from math import exp, expm1
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.foundation.tables import FirstRows
 from deniable.learners.imputed.draws import draws
-from deniable.learners.imputed.plan import ONE, imputation_plan, prior_weight
+from deniable.learners.imputed.plan import ONE, imputation_plan, prior_weight, require_mass
 from deniable.learners.imputed.regression import FIXED_POINT, Features, fit, integer_probabilities
 from deniable.learners.imputed.spec import Entry
 from deniable.privacy.urn_costs import UNIT
@@ -164,3 +165,16 @@ def test_a_spec_plans_as_many_draws_as_records_and_a_budget_too_small_is_refused
     assert UNIT < ONE
     with pytest.raises(InvalidInput, match="must fit into 64 bits"):
         draws(Entry.model_validate({"kind": "imputed", "epsilon": 1e-6}), plain_domain(60_000, 2), records=1, chunk=1)
+
+
+def test_weights_of_2_to_the_62_are_accepted_and_larger_ones_refused() -> None:
+    domain = plain_domain(2)
+    largest = ((1 << 62) - ONE) // 2 // prior_weight(1)
+    require_mass(domain, _of(largest))
+    with pytest.raises(InvalidInput, match="must fit into 64 bits"):
+        require_mass(domain, _of(largest + 1))
+
+
+def _of(prior: int) -> Any:
+    """A plan for one attribute, with its prior."""
+    return SimpleNamespace(priors=(prior,))

@@ -1,6 +1,7 @@
 """A certificate is one number that one record changes by 1, with the noise that is charged, and nothing else."""
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -282,3 +283,13 @@ def test_the_noise_is_laplace_where_all_else_is_pure() -> None:
     assert cost.noise([pure, other]) == "gaussian"
     assert CertificateCost(Fraction(1), Fraction(0), Fraction(1, 50)).noise([other]) == "laplace"
     assert len(LEARNERS) > 10
+
+
+@pytest.mark.parametrize("epsilon", ["1/1000", "1/7", "1", "20"])
+def test_the_variance_is_rounded_up_to_four_digits(epsilon: str) -> None:
+    cost = CertificateCost(Fraction(epsilon), Fraction(1, 10**6), Fraction(1, 50))
+    exact = 1 / (2 * 0.02 * epsilon_to_zcdp(float(cost.epsilon), 1e-6))
+    found = cost.amount("gaussian")
+    digits = Decimal(found.numerator) / found.denominator
+    assert len(digits.normalize().as_tuple().digits) <= 4
+    assert exact < found <= exact * (1 + 1e-3)

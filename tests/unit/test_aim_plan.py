@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.aim.candidates import candidates, countable, size_limit
-from deniable.learners.aim.plan import RoundsPlan, rho_of_table, rounded
+from deniable.learners.aim.plan import MEASURING, RoundsPlan, _amounts, rho_of_table, rounded
 from deniable.learners.aim.spec import Entry
 from deniable.learners.aim.steps import steps
 from deniable.learners.aim.workload import Workload
@@ -175,3 +175,8 @@ def test_the_step_is_planned_with_what_decides_the_draw() -> None:
     assert step.parameters["max_seconds"] == 7
     assert step.parameters["tables"] == [["a0", "a1", "a2"]]
     assert step.work == 100
+
+
+def test_a_round_whose_root_is_a_number_of_six_digits_is_not_reduced() -> None:
+    """Epsilon 1 costs 1/8, which is all that is left for the choice."""
+    assert _amounts(Fraction(1, 8) / (1 - MEASURING)).epsilon == 1

@@ -197,3 +197,13 @@ def test_the_largest_epsilon_beside_the_smallest_delta_is_planned_for(noise: Noi
 def test_few_answers_take_laplace_noise_and_many_take_gaussian() -> None:
     assert LoglinearRecipe(Fraction(1), DELTA).calibrate(domain(3, 4, 2)).noise == "laplace"
     assert LoglinearRecipe(Fraction(1), DELTA).calibrate(MANY).noise == "gaussian"
+
+
+def test_shares_minimise_the_sum_of_cells_times_noise() -> None:
+    """Of two tables with cells c, the noise is c / s with Laplace noise, and c / sqrt(s) with Gaussian noise."""
+    shares = np.linspace(0.05, 0.95, 9001)
+    for noise, delta, power in (("laplace", Fraction(0), 1.0), ("gaussian", DELTA, 0.5)):
+        plan = LoglinearRecipe(Fraction(1), delta, noise).calibrate(domain(3, 4))  # type: ignore[arg-type]
+        best_share = float(shares[np.argmin(4 / shares**power + 64 / (1 - shares) ** power)])
+        weights = [plan.share_weight(cells) for cells in (4, 64)]
+        assert weights[0] / sum(weights) == pytest.approx(best_share, abs=2e-4)

@@ -124,6 +124,15 @@ PROOFS: tuple[Proof, ...] = (
         proof="The only value is drawn with certainty. Words for it are used up: other draws have later words of the "
         "same stream, which are as uniform and independent.",
     ),
+    Proof(
+        mutants={"074792c96a3d": "the sentinel before the first probability is 2"},
+        proof="It only keeps the loop going at the first turn, for which any number but 0 serves, and is left out of "
+        "the result.",
+    ),
+    Proof(
+        mutants={"0a3e7ef5c6c4": "tied pairs in the order in which they were measured"},
+        proof="What is made of them, `values_within`, is sorted.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
