@@ -12,7 +12,18 @@ from papers.registry import PAPERS, paper_of
 from papers.writing import PAGES, ROOT, html_page, markdown_page
 from reports.plots.theme import make_figure
 
-QUICK = {"003": ("Synthesizer", "Combining rules", "Table 1", "Markov chain")}
+QUICK = {
+    "003": ("Synthesizer", "Combining rules", "Table 1", "Markov chain"),
+    "004": (
+        "Differencing",
+        "Query auditing",
+        "Block of seven",
+        "Two coins",
+        "Sensitivities",
+        "Composition",
+        "Consistency",
+    ),
+}
 _COMMIT = re.compile(r"its result at .+?\. The")
 
 
