@@ -156,7 +156,7 @@ def _prepared(named: Path | None, *, only_reading: bool) -> Path:
 
 def _kept(command: Command, asked: argparse.Namespace, state: Path) -> str:
     """Return advice on an unfinished release that was kept, usually because it has been charged."""
-    if not (isinstance(command, StateCommand) and command.resumable and asked.spec is not None):
+    if not (isinstance(command, StateCommand) and command.resumable and getattr(asked, "spec", None) is not None):
         return ""
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - as these commands do
     from stores.ledger.charging import is_known_to_be_charged  # noqa: PLC0415

@@ -25,13 +25,14 @@ OK = 0
 _MOST_QUESTIONS = 60
 
 
-def _run(_: argparse.Namespace, state: Path) -> int:
+def _run(asked: argparse.Namespace, state: Path) -> int:
     spec = begin_release(state)
     if spec is None:
         return OK
     from flows.cli.release.make import make_release  # noqa: PLC0415 - if it is accepted
 
-    return make_release(argparse.Namespace(spec=spec, new=False), state)
+    asked.spec, asked.new = spec, False
+    return make_release(asked, state)
 
 
 def begin_release(state: Path) -> Path | None:
@@ -242,4 +243,5 @@ COMMAND = StateCommand(
     description="Ask what is needed for a release of a table of your own, write its schema and its spec, show the "
     "plan, and offer the release. Answers can be piped in, a line each.",
     imports=("prefect", "mlflow", "pandas"),
+    resumable=True,
 )
