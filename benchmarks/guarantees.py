@@ -1,163 +1,410 @@
-"""Utility against total epsilon for the three guarantees with both learners, in whole releases of the example data.
+"""Utility of every guarantee against the total epsilon, on three tables, by key: `python -m benchmarks guarantees`.
 
-Budgets are divided in the same way for all. The part that is not for seeds goes to the learner: `cfs` spends half on
-the structure and half on the parameters, `loglinear` all of it at once. Tested seeds get the smallest k of a public
-list at which Theorem A meets the budget for seeds. DENIABLE_BENCH_TOTALS, numbers separated by commas, replaces the
-totals of the table.
+A release is planned from a spec as by `make plan`: one total for `seedless` and for `poisson_seeds`, which the plan
+designs, and divided budgets for the others. Its model is learnt from four fifths of the table, its records are drawn,
+and both are compared with the last fifth as in a release's evaluation. Tested seeds get the smallest threshold of a
+public list at which Theorem A meets half of the budget. Steps are run without the ledger, the record and the pages of
+a release.
+
+Workers of 2024 come from the folder that DENIABLE_EVALUATION names (../shared by default). Figures are kept in
+`benchmarks/guarantees.json` after every release, one key after the other, from which the tables of
+`docs/statistician/guarantees.md` and `docs/release-engineer/own-data.md` are written; a later run adds what is missing.
+DENIABLE_BENCH_TOTALS and DENIABLE_BENCH_KEYS, numbers separated by commas, replace totals and keys.
 """
 
 import os
-import subprocess
-import sys
-import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log
+from functools import cache, partial
+from math import exp, log, sqrt
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from statistics import fmean, median
+from tempfile import TemporaryDirectory
+from typing import Any, Final
 
-from mlflow import MlflowClient
+import numpy as np
+import pyarrow as pa
 from ruamel.yaml import YAML
 
-from benchmarks.measuring import Result
+from benchmarks.coded import Rows
+from benchmarks.measuring import Result, in_page, keep_figures, kept_figures, markdown, rewrite, spread
+from deniable.evaluation.classifiers import classifiers
+from deniable.evaluation.utility import (
+    accuracy,
+    compared_marginals,
+    count_marginals,
+    distinguishing_game,
+    predictions,
+    total_variation,
+)
+from deniable.foundation.domain import Codes, Domain
+from deniable.foundation.errors import DeniableError
+from deniable.foundation.keys import ReleaseKey
+from deniable.models.model_formats import model_from_document
 from deniable.plausible_deniability.seed_accounting import compose_candidates
 from deniable.privacy.loss import PrivacyTestEvent
+from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import planned_steps, sampler_for
+from schemas.spec.release_spec import ReleaseSpec, load_spec
+from stores.tables.sources import opened_source
+from stores.tables.tables import VALID, encode, frame_of
+from tasks.data.validate import Findings, examine
 
-Learner: TypeAlias = Literal["cfs", "loglinear"]
+ROOT: Final = Path(__file__).resolve().parent.parent
+SPECS: Final = ROOT / "deployments/specs"
+KEPT: Final = Path(__file__).with_suffix(".json")
+PAGE: Final = ROOT / "docs/statistician/guarantees.md"
+GUIDE: Final = ROOT / "docs/release-engineer/own-data.md"
+TABLES: Final = {"acs_ma": "Massachusetts", "workers": "workers of 2024", "adult": "Adult"}
+TOTALS: Final = tuple(map(float, os.environ.get("DENIABLE_BENCH_TOTALS", "1,.5,2,4").split(",")))
+KEYS: Final = tuple(map(int, os.environ.get("DENIABLE_BENCH_KEYS", "1,2,3,4,5").split(",")))
+GUARANTEES: Final = ("seedless", "poisson_seeds", "histogram_seeds", "tested_seeds")
+RECORDS: Final = 20_000
+COMPARED: Final = 50_000
+"""Number of records with which `seedless` and `poisson_seeds` are compared at a total of 1."""
+COMPARED_ON: Final = ("acs_ma", "workers")
+SHOWN: Final = {"pairs": "pairs", "triples": "triples", "told": "distinguished", "lost": "forest lost"}
+USED: Final = 0.8
+_FOR_HISTOGRAM, _FOR_TESTS = 0.2, 0.6
+_COPIED = 2
+"""Number of attributes that tested candidates copy: combinations of more are shared by few."""
+_THRESHOLDS: Final = tuple(10 * round(20 * 1.2**step) for step in range(26))
+_STEEPNESS: Final = 20
+"""eps0 times k: the noise on the threshold that candidates need at a delta of about 1e-9."""
+_TRAIN_ROWS: Final = 20_000
+_FEWEST: Final = 100
+"""The smallest number of records that are scored."""
 
-ROOT = Path(__file__).resolve().parent.parent
-SPEC = ROOT / "deployments" / "specs" / "acs_ma.yaml"
-TOTALS = tuple(map(float, os.environ.get("DENIABLE_BENCH_TOTALS", "0.5,1,2,4").split(",")))
-LEARNERS: tuple[Learner, ...] = ("cfs", "loglinear")
-USED = 0.8
-RECORDS = 20_000
-SEED_SHARE = {"seedless": 0.0, "histogram_seeds": 0.2, "tested_seeds": 0.5}
-FIGURES = ("tvd_1way", "tvd_2way", "distinguished", "accuracy_forest", "accuracy_forest_training")
+
+@dataclass(frozen=True)
+class Table:
+    """A table, in two parts.
+
+    Attributes:
+        domain: its domain.
+        train: codes to learn from, shape (rows, m).
+        holdout: codes to compare with, in random order.
+    """
+
+    domain: Domain
+    train: Codes
+    holdout: Codes
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """A row of the table: releases that differ in the key alone.
+
+    Attributes:
+        table: one of TABLES.
+        guarantee: one of GUARANTEES.
+        total: epsilon of the whole release.
+        records: number of records wanted.
+    """
+
+    table: str
+    guarantee: str
+    total: float
+    records: int
+
+    def __str__(self) -> str:
+        """Return its name, under which its figures are kept."""
+        return f"{self.table}, {self.guarantee}, epsilon {self.total:g}, {self.records:,} records"
+
+
+def cells() -> tuple[list[Cell], list[Cell]]:
+    """Return the rows of the comparison at a total of 1, and those of the whole table."""
+    return (
+        [Cell(table, guarantee, 1.0, COMPARED) for table in COMPARED_ON for guarantee in GUARANTEES[:2]],
+        [Cell(table, guarantee, total, RECORDS) for total in TOTALS for table in TABLES for guarantee in GUARANTEES],
+    )
 
 
 def measure() -> list[Result]:
-    """Release the example data with each guarantee at each total, and read the figures from the record."""
-    results = []
-    with tempfile.TemporaryDirectory(prefix="deniable-bench-") as folder:
-        state = Path(folder) / "var"
-        for total in TOTALS:
-            for guarantee, share in SEED_SHARE.items():
-                for learner in LEARNERS:
-                    spec = _spec(learner, guarantee, share, total)
-                    said = "no k of the list meets it" if spec is None else _release(spec, Path(folder), state)
-                    results.append(Result(f"epsilon {total:g}, {guarantee}{_detail(spec)}, {learner}", said))
-        for learner in LEARNERS:
-            said = _release(_paper(learner), Path(folder), state)
-            results.append(Result(f"the paper's test, k = 50, gamma = 4, eps0 = 1, {learner}", said))
-    return results
+    """Measure what is missing, key by key; write the tables of both pages, and return them as results."""
+    found: dict[str, dict[str, Any]] = kept_figures(KEPT)
+    turns = [(number, cell) for rows in cells() for number in KEYS for cell in rows]
+    started = time.process_time()
+    with TemporaryDirectory(prefix="deniable-bench-") as name:
+        for turn, (number, cell) in enumerate(turns, 1):
+            own = found.setdefault(str(cell), {})
+            if str(number) in own or "none" in own:
+                continue
+            try:
+                own[str(number)] = _released(cell, number, Path(name))
+            except DeniableError as refusal:
+                own["none"] = str(refusal)
+            keep_figures(KEPT, found)
+            write_pages(found)
+            said = f"{turn} of {len(turns)}, {time.process_time() - started:.0f} CPU s: key {number}, {cell}"
+            print(said, own.get(str(number), own.get("none")), flush=True)
+    write_pages(found)
+    return [Result(str(cell), "; ".join(_figures_of(found.get(str(cell), {})))) for rows in cells() for cell in rows]
 
 
-def _release(spec: dict[str, Any], folder: Path, state: Path) -> str:
-    """Make one release, and return its figures."""
-    path = folder / "spec.yaml"
+@cache
+def _table(name: str, folder: Path) -> Table:
+    """Read a table, and divide it in random order."""
+    spec = _spec(Cell(name, "seedless", 1.0, RECORDS), folder)
+    findings, found = Findings(), []
+    with opened_source(spec, ROOT / "var/cache") as source:
+        for batch in source.batches():
+            recoded = examine(spec.schema, frame_of(pa.Table.from_batches([batch])), findings)
+            found.append(encode(recoded[recoded[VALID]], spec.domain))
+    codes = np.concatenate(found)
+    words = ReleaseKey(bytes(32)).stream(step="split", mechanism="", inputs="", parameters={})
+    shuffled = codes[np.argsort(words.take(len(codes)), kind="stable")]
+    fifth = len(codes) // 5
+    return Table(spec.domain, shuffled[fifth:], shuffled[:fifth])
+
+
+@cache
+def _spec(cell: Cell, folder: Path) -> ReleaseSpec:
+    """Return the spec of a row.
+
+    Raises:
+        InvalidInput: the plan refuses it.
+    """
+    shared = Path(os.environ.get("DENIABLE_EVALUATION") or ROOT.parent / "shared")
+    read = YAML(typ="safe", pure=True)
+    if cell.table == "workers":
+        source = {"kind": "file", "path": str(shared / "data/acs2024/acs2024_workers_pd9_coded.parquet")}
+        dataset = "acs2024_workers"
+    else:
+        stated = read.load(SPECS / f"{cell.table}.yaml")
+        source, dataset = stated["source"], stated["dataset"]
+    asked: dict[str, Any] = {"name": f"bench_{cell.table}", "dataset": dataset, "source": source}
+    asked |= {"learner": {"kind": "loglinear", "noise": "gaussian"}, "max_dropped_share": 1}
+    asked["synthesis"] = {"guarantee": cell.guarantee, "records": cell.records, "chunk_candidates": 65536}
+    if cell.guarantee in GUARANTEES[:2]:
+        asked |= {"epsilon": cell.total, "delta": 1e-9}
+        if cell.guarantee == "poisson_seeds":
+            asked["synthesis"] |= {"plausible": 50, "public_rows": _PUBLIC_ROWS[cell.table]}
+    else:
+        asked |= {"budget": {"epsilon": 1000, "delta": 1e-4}}
+        budget = log(1 + (exp(cell.total) - 1) / USED)
+        share = _FOR_HISTOGRAM if cell.guarantee == "histogram_seeds" else _FOR_TESTS
+        asked["learner"]["parameters"] = {"epsilon": round(budget * (1 - share), 4), "delta": 1e-9}
+        asked["synthesis"] |= _seeds(cell, round(budget * share, 4))
+    path = folder / f"{cell.table}-{cell.guarantee}-{cell.total:g}-{cell.records}.yaml"
     with path.open("w") as file:
-        YAML(typ="safe", pure=True).dump(spec, file)
-    command = [sys.executable, "-m", "flows", "release", "make", str(path), "--state", str(state), "--new"]
-    done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, check=False)
-    return _figures(state) if done.returncode == 0 else "no record passed"
+        YAML(typ="safe", pure=True).dump(asked, file)
+    return load_spec(path)
 
 
-def _paper(learner: Learner) -> dict[str, Any]:
-    """Release with tested seeds at the paper's parameters, and with the model's budgets at a total of 1."""
-    spec = _spec(learner, "seedless", 0.0, 1.0)
-    if spec is None:
-        raise AssertionError("seedless needs no k")
-    spec["budget"] = {"dataset": f"acs_ma-paper-{learner}", "epsilon": 1000, "delta": 1e-4}
-    spec["synthesis"] = {
-        "guarantee": "tested_seeds",
-        "records": RECORDS,
-        "chunk_candidates": 65536,
-        "omega": {9: 1, 10: 1, 11: 1},
-        "k": 50,
-        "gamma": 4,
-        "eps0": 1,
-        "test": 2,
-        "epsilon": 1.2,
-        "delta": 1e-9,
-        "candidates": RECORDS * 6 // 5,
-        "drop_probability": 0.01,
-        "public_rows": 200_000,
-        "total_delta": 1e-6,
-    }
-    return spec
+_PUBLIC_ROWS: Final = {"acs_ma": 220_000, "workers": 1_100_000, "adult": 39_000}
+"""About how many rows are read, as public numbers."""
+_ATTRIBUTES: Final = {"acs_ma": 17, "workers": 12, "adult": 15}
 
 
-def _spec(learner: Learner, guarantee: str, share: float, total: float) -> dict[str, Any] | None:
-    """Return the example's spec with another learner, guarantee and total."""
-    spec: dict[str, Any] = YAML(typ="safe", pure=True).load(SPEC)
-    # One shared part, which contains a record with probability USED: amplification by sampling, inverted.
-    budget = log(1 + (exp(total) - 1) / USED)
-    for_seeds = round(budget * share, 4)
-    for_model = round(budget - for_seeds, 4)
-    half = round(for_model / 2, 4)
-    spec["learner"] |= {"kind": learner, "noise": "gaussian"}
-    spec["learner"]["structure"]["epsilon"] = half
-    spec["learner"]["parameters"]["epsilon"] = half if learner == "cfs" else for_model
-    spec["budget"] = {"dataset": f"acs_ma-{learner}-{guarantee}-{total:g}", "epsilon": 1000, "delta": 1e-4}
-    drawn = {"guarantee": guarantee, "records": RECORDS, "chunk_candidates": 65536}
-    if guarantee == "histogram_seeds":
-        drawn |= {"omega": 11, "epsilon": for_seeds, "delta": 1e-9, "epsilon_rows": 0.01}
-        drawn |= {"k": 50, "beta": 1e-6, "max_rows": 1_000_000}
-    if guarantee == "tested_seeds":
-        test = _smallest_test(for_seeds)
-        if test is None:
-            return None
-        drawn |= test
-    spec["synthesis"] = drawn
-    return spec
+def _seeds(cell: Cell, epsilon: float) -> dict[str, Any]:
+    """Return the entries of the guarantees whose seeds have a budget of their own.
 
-
-def _smallest_test(epsilon: float) -> dict[str, Any] | None:
-    """Return the privacy test with the smallest k at which all candidates together cost at most epsilon."""
-    for k in (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000):
-        eps0 = 50 / k
+    Raises:
+        DeniableError: no threshold of the list meets it.
+    """
+    m = _ATTRIBUTES[cell.table]
+    if cell.guarantee == "histogram_seeds":
+        rows = {"epsilon": epsilon, "delta": 1e-9, "epsilon_rows": 0.01, "max_rows": 2_000_000}
+        return {"omega": m - 6, "k": 50, "beta": 1e-6, **rows}
+    candidates = cell.records * 6 // 5
+    for k in _THRESHOLDS:
         test = {
-            "omega": 11,
+            "omega": m - _COPIED,
             "k": k,
             "gamma": 4,
-            "eps0": eps0,
+            "eps0": _STEEPNESS / k,
             "test": 2,
             "epsilon": 3,
             "delta": 1e-9,
-            "candidates": RECORDS * 3 // 2,
-            "drop_probability": 0.1,
-            "public_rows": 200_000,
-            "total_delta": 1e-6,
+            "candidates": candidates,
+            "drop_probability": 0.01,
+            "public_rows": _PUBLIC_ROWS[cell.table],
+            "total_delta": 1e-9,
         }
         event = PrivacyTestEvent(
             query="",
             part="seeds",
-            outputs=test["candidates"],
+            outputs=candidates,
             k=k,
             gamma=Fraction(4),
-            eps0=Fraction(50, k),
-            public_rows=200_000,
-            drop_probability=Fraction(1, 10),
+            eps0=Fraction(_STEEPNESS, k),
+            public_rows=_PUBLIC_ROWS[cell.table],
+            drop_probability=Fraction(1, 100),
             equal_probabilities=True,
         )
-        found = compose_candidates(event, 1e-6).values()
-        if found and min(guarantee.epsilon for guarantee in found) <= epsilon:
+        costs = compose_candidates(event, 1e-9).values()
+        if costs and min(guarantee.epsilon for guarantee in costs) <= epsilon:
             return test
-    return None
+    raise DeniableError("no threshold of the list meets the budget.")
 
 
-def _detail(spec: dict[str, Any] | None) -> str:
-    return f" (k = {spec['synthesis']['k']:,})" if spec is not None and "k" in spec["synthesis"] else ""
+@cache
+def _planned(cell: Cell, folder: Path) -> tuple[Any, Any, float]:
+    """Return the steps, the sampler and the claim of a row."""
+    spec = _spec(cell, folder)
+    total = accounts_of(spec).total
+    if total is None:
+        raise AssertionError("each of these guarantees has a total")
+    return list(planned_steps(spec)), sampler_for(spec), total.epsilon
 
 
-def _figures(state: Path) -> str:
-    """Return the figures of the newest release."""
-    client = MlflowClient(f"sqlite:///{state / 'mlflow' / 'mlflow.db'}")
-    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
-    (run, *_) = client.search_runs(experiments, "metrics.epsilon.total > 0", order_by=["attributes.start_time DESC"])
-    metrics = run.data.metrics
-    tvd1, tvd2, told, forest, real = (metrics[f"internal/{name}"] for name in FIGURES)
-    records = metrics.get("public/records", 0)
-    return (
-        f"claimed {metrics['epsilon.total']:.2f}; {records:,.0f} records; TVD1 {tvd1:.3f}; TVD2 {tvd2:.3f}; "
-        f"distinguished {told:.2f}; forest {forest:.3f} (real {real:.3f})"
-    )
+def _released(cell: Cell, number: int, folder: Path) -> dict[str, float]:
+    """Learn with one key, draw the records, and return their figures."""
+    table, (steps, sampler, claimed) = _table(cell.table, folder), _planned(cell, folder)
+    key = ReleaseKey(number.to_bytes(32, "big"))
+    start, made = time.process_time(), dict[str, Any]()
+    for step in steps:
+        read = {name: made[name] for name in step.reads}
+        if step.foresee is not None:
+            step.foresee(read)
+        made |= step.run(Rows(table.train), read, partial(key.stream, step=step.name, inputs="benchmark")).products
+    net = model_from_document(table.domain, made["model"])
+    prepared = None if sampler.prepare is None else made[sampler.prepare.makes[0].name]
+    draw = sampler.open(net, prepared, partial(key.stream, step="draw", inputs="benchmark"))
+    attempts = _spec(cell, folder).synthesis.attempts
+    records = draw(0, attempts)[: cell.records]
+    seconds = time.process_time() - start
+    if len(records) < _FEWEST:
+        return {"claimed": claimed, "records": len(records)}
+    return {"claimed": claimed, "records": len(records), **_scores(table, records, key), "seconds": round(seconds, 2)}
+
+
+def _scores(table: Table, records: Codes, key: ReleaseKey) -> dict[str, float]:
+    """Compare records with the holdout, as the evaluation of a release does."""
+    sizes = table.domain.cardinalities
+    marginals = compared_marginals(sizes)
+    distance = {
+        name: total_variation(*(count_marginals([each], sizes, marginals[order]) for each in (records, table.holdout)))
+        for order, name in ((2, "pairs"), (3, "triples"))
+    }
+    forest = classifiers(key.stream(step="score", mechanism="", inputs="", parameters={}))["forest"]
+    rows = min(_TRAIN_ROWS, len(records))
+    real, target = table.holdout[:_TRAIN_ROWS], table.domain.index(table.domain.target or "")
+    truth = real[:, target]
+    reached = [accuracy(predictions(forest, each[:rows], real, target), truth) for each in (table.train, records)]
+    return {
+        **{name: round(float(found.mean()), 6) for name, found in distance.items()},
+        "told": round(distinguishing_game(forest, real[:rows], records[:rows]), 5),
+        "lost": round(reached[0] - reached[1], 5),
+    }
+
+
+def _figures_of(own: Mapping[str, Any]) -> list[str]:
+    """Return means over keys, each with its standard error."""
+    runs = _scored(own)
+    if not runs:
+        return [_why_none(own)]
+    found = []
+    for name, title in SHOWN.items():
+        values = [run[name] for run in runs]
+        found.append(f"{title} {_decimal(fmean(values))} ({_decimal(spread(values) / sqrt(len(values)))})")
+    return found
+
+
+def _decimal(value: float) -> str:
+    return f"{value:.4f}".replace("0.", ".", 1)
+
+
+def _scored(own: Mapping[str, Any]) -> list[dict[str, float]]:
+    """Return the figures of the releases of a row, by key, without those of which hardly a record passed."""
+    return [own[key] for key in sorted(own) if key != "none" and "pairs" in own[key]]
+
+
+def _why_none(own: Mapping[str, Any]) -> str:
+    if "none" in own:
+        return "no threshold meets the budget"
+    return f"fewer than {_FEWEST} passed" if own else "not measured"
+
+
+def _mean(runs: list[dict[str, float]], name: str) -> str:
+    values = [run[name] for run in runs]
+    error = f" ({_decimal(spread(values) / sqrt(len(values)))})" if len(values) > 1 else ""
+    return _decimal(fmean(values)) + error
+
+
+def _row(found: Mapping[str, Any], cell: Cell) -> list[str]:
+    """Return the figures of a row, or why there are none."""
+    own = found.get(str(cell), {})
+    runs = _scored(own)
+    if not runs:
+        return [_why_none(own), *[""] * (len(SHOWN) + 1)]
+    passed = fmean(run["records"] for run in runs)
+    told = f"{runs[0]['claimed']:.3f}" + (f" ({passed:,.0f} passed)" if passed < cell.records else "")
+    return [told, *(_mean(runs, name) for name in SHOWN), str(len(runs))]
+
+
+def whole_table(found: Mapping[str, Any]) -> str:
+    """Return the table of all guarantees."""
+    heads = ["table", "total", "guarantee", "epsilon claimed", *SHOWN.values(), "keys"]
+    rows = [
+        [TABLES[table], f"{total:g}", f"`{guarantee}`", *_row(found, Cell(table, guarantee, total, RECORDS))]
+        for table in TABLES
+        for total in sorted({0.5, 1.0, 2.0, 4.0, *TOTALS})
+        for guarantee in GUARANTEES
+    ]
+    return markdown(heads, rows)
+
+
+def short_table(found: Mapping[str, Any]) -> str:
+    """Return the table of Massachusetts alone."""
+    heads = ["total", "guarantee", "epsilon claimed", *SHOWN.values(), "keys"]
+    totals = sorted({0.5, 1.0, 2.0, 4.0, *TOTALS})
+    rows = [
+        [f"{total:g}", f"`{guarantee}`", *_row(found, Cell("acs_ma", guarantee, total, RECORDS))]
+        for total in totals
+        for guarantee in GUARANTEES
+    ]
+    return markdown(heads, rows)
+
+
+def _differences(found: Mapping[str, Any], table: str) -> Iterator[tuple[str, float, float]]:
+    """Yield by how much `poisson_seeds` exceeds `seedless` in each figure, key by key, and the standard error."""
+    without, seeded = (found.get(str(Cell(table, each, 1.0, COMPARED)), {}) for each in GUARANTEES[:2])
+    keys = sorted(key for key in set(without) & set(seeded) if "pairs" in without[key] and "pairs" in seeded[key])
+    for name in SHOWN:
+        values = [seeded[key][name] - without[key][name] for key in keys]
+        if values:
+            yield name, fmean(values), spread(values) / sqrt(len(values))
+
+
+def compared(found: Mapping[str, Any]) -> str:
+    """Return the table that compares designed `poisson_seeds` with `seedless` at a total of 1."""
+    heads = ["table", "guarantee", "epsilon claimed", *SHOWN.values(), "keys", "CPU s"]
+    rows = []
+    for table in COMPARED_ON:
+        for guarantee in GUARANTEES[:2]:
+            cell = Cell(table, guarantee, 1.0, COMPARED)
+            runs = _scored(found.get(str(cell), {}))
+            seconds = f"{median(run['seconds'] for run in runs):.1f}" if runs else ""
+            rows.append([TABLES[table], f"`{guarantee}`", *_row(found, cell), seconds])
+        more = [f"{mean:+.4f} ({error:.4f})".replace("0.", ".") for _, mean, error in _differences(found, table)]
+        rows.append([TABLES[table], "difference", "", *(more or [""] * len(SHOWN)), "", ""])
+    return markdown(heads, rows)
+
+
+def page(text: str, found: Mapping[str, Any]) -> str:
+    """Return the statistician's page with its tables inserted.
+
+    Args:
+        text: the page.
+        found: the figures by row and key.
+
+    Raises:
+        ValueError: the page has no place for them.
+    """
+    text = in_page(text, "bench-guarantees", whole_table(found))
+    return in_page(text, "bench-guarantees, at a total of 1", compared(found))
+
+
+def guide(text: str, found: Mapping[str, Any]) -> str:
+    """Return the release engineer's page with its table inserted; see `page`."""
+    return in_page(text, "bench-guarantees", short_table(found))
+
+
+def write_pages(found: Mapping[str, Any]) -> None:
+    """Write the tables of both pages."""
+    rewrite(PAGE, page(PAGE.read_text(encoding="utf-8"), found))
+    rewrite(GUIDE, guide(GUIDE.read_text(encoding="utf-8"), found))

@@ -3,17 +3,28 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from benchmarks import audit_epsilon, chosen_buckets, evaluation, goals, growth, inference, mechanisms, peers
+from benchmarks import (
+    audit_epsilon,
+    chosen_buckets,
+    evaluation,
+    goals,
+    growth,
+    guarantees,
+    inference,
+    mechanisms,
+    peers,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-WRITERS = [mechanisms, peers, inference, chosen_buckets, goals, growth, evaluation, audit_epsilon]
+WRITERS = [mechanisms, peers, inference, chosen_buckets, goals, growth, evaluation, audit_epsilon, guarantees]
 MARKED = re.compile(r"<!-- figures: begin;[^>]*-->\n\n(.*?)\n\n<!-- figures: end -->", re.DOTALL)
 
 
@@ -48,6 +59,7 @@ def pages() -> dict[Path, list[Callable[[str], str]]]:
         if hasattr(benchmark, "short"):
             found.setdefault(benchmark.README, []).append(lambda text, of=benchmark, own=own: of.short(text, own))
     found[goals.README].append(lambda text: goals.page(text, kept("goals"), goals.PAGES[goals.README]))
+    found[guarantees.GUIDE] = [partial(guarantees.guide, found=kept("guarantees"))]
     return found
 
 

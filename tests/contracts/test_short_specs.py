@@ -22,6 +22,7 @@ from deniable.privacy.loss import Guarantee
 from flows.cli.planning import show_plan
 from schemas.spec.accounts import accounts_of
 from schemas.spec.defaults import completed, epsilon_of_part
+from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.ledger.charging import planned_charges
 from tests.small_release import SCHEMA, SPEC, write_small_release
@@ -247,6 +248,7 @@ def test_records_and_plausible_seeds_are_a_whole_entry(seeded: ReleaseSpec) -> N
     assert accounts.total.delta <= 1e-6
     assert cost_of(planned_charges(seeded, accounts)).epsilon <= 1, "the account that it opens has room for it"
     assert float(cost_of(planned_charges(seeded, accounts)).epsilon) == pytest.approx(accounts.total.epsilon)
+    assert "synthesis.public_rows is 6,000, state more if more are read" in [*planned_steps(seeded)][-1].caution
 
 
 def test_what_a_total_of_model_and_seeds_leaves_out_is_derived(tmp_path: Path) -> None:

@@ -290,6 +290,15 @@ def test_every_page_is_there_and_speaks_of_this_learner_alone(made: Made) -> Non
         assert not re.search(r"(?<![\d.,])1 (choices|draws|records|candidates|rows|people|attributes|tables)\b", text)
 
 
+def test_the_page_names_the_gamma_that_the_statement_names(made: Made) -> None:
+    """Given the number of attributes that was drawn, gamma is 1, whatever the spec has."""
+    page, statement = (made.published.files[name].decode() for name in ("index.html", "privacy.json"))
+    shown = {float(gamma) for gamma in re.findall("factor \N{GREEK SMALL LETTER GAMMA} = ([0-9.]*[0-9])", page)}
+    assert shown == {float(gamma) for gamma in re.findall(r'"gamma": ([\d.]+)', statement)}
+    assert shown == ({1.0} if getattr(made.spec.synthesis, "given_omega", False) else shown)
+    assert bool(shown) == made.spec.synthesis.tests
+
+
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_a_learner_that_adds_noise_names_the_test_of_its_law(kind: str) -> None:
     row = LEARNERS[kind]

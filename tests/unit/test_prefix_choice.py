@@ -11,6 +11,7 @@ from deniable.plausible_deniability.prefix_choice import (
     document_of,
     faults_of_document,
 )
+from deniable.samplers.poisson_seeds.sampler import advice_on_rows
 
 NAMES = ["age", "sex", "school", "work", "home"]
 SHARES = [0.99, 0.8, 0.61, 0.2]
@@ -96,3 +97,9 @@ def test_whatever_is_changed_in_a_stated_choice_is_found(changes: dict[str, Any]
 
 def test_an_empty_document_is_faulty_and_no_error() -> None:
     assert faults_of_document({}, NAMES, 500)
+
+
+def test_seeds_are_advised_against_where_few_rows_are_stated() -> None:
+    assert advice_on_rows(60_000) == ""
+    advice = advice_on_rows(59_999)
+    assert "the guarantee seedless comes closer to the records; synthesis.public_rows is 59,999, state more" in advice

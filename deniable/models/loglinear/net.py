@@ -208,8 +208,11 @@ class LoglinearNet(SequentialModel):
     def pair_goals(self, codes: Codes) -> list[Goal]:
         """The denoised tables of pairs, by buckets; see `SequentialModel`."""
         columns = [bucket[column] for bucket, column in zip(self.buckets, codes.T, strict=True)]
-        pairs = [(table, *table.attributes) for table in self.tables]
-        return [Goal(columns[i], columns[j], table.shares.astype(np.float64)) for table, i, j in pairs]
+        goals = []
+        for table in self.tables:
+            first, second = (columns[i] for i in table.attributes)
+            goals.append(Goal(first, second, table.shares.astype(np.float64)))
+        return goals
 
     def words_of_matching(self, records: int) -> int:
         """Number of words that `matched` takes for a number of records."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ from deniable.samplers.tested_seeds.sampler import SEED_INDEX
 
 _LEAST_TARGET, _MOST_TARGET, _TARGETS_PER_RECORD = 20_000, 400_000, 8
 """Number of records of a model whose two-way tables raking aims at, unless the model keeps tables."""
+ENOUGH_ROWS: Final = 60_000
+"""Number of rows below which the plan advises against seeds: with fewer, pairs of attributes were further away."""
 _UNIT = 2.0**-64
 _BELOW = 1 - 1e-9
 """A total is lowered by more than sums of floats are rounded."""
@@ -73,6 +75,7 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta, learnt: Sequence[
                 "half": law.half,
                 "full": law.full,
             },
+            caution=advice_on_rows(entry.public_rows),
             reads=("model",),
             makes=(SEED_INDEX,) if entry.omega is not None else (SEED_INDEX, PREFIX),
             joins_learner=True,
@@ -81,6 +84,17 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta, learnt: Sequence[
             run=partial(_index_seeds, entry, law, domain),
         ),
         open=partial(_open, entry, law, parameters),
+    )
+
+
+def advice_on_rows(public_rows: int) -> str:
+    """Advice for small tables, a clause; empty if the public number of rows is that of a large one."""
+    if public_rows >= ENOUGH_ROWS:
+        return ""
+    return (
+        f"with fewer than {ENOUGH_ROWS:,} rows few combinations have enough plausible seeds, and the model feels what "
+        "the seeds cost: the guarantee seedless comes closer to the records; synthesis.public_rows is "
+        f"{public_rows:,}, state more if more are read"
     )
 
 
