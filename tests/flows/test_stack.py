@@ -445,7 +445,7 @@ def test_the_guide_is_linked_and_its_words_are_those_of_the_commands() -> None:
     assert "(elsewhere.md)" in (PAGES / "index.md").read_text(encoding="utf-8")
     for word in ("as signed", "NOT AS SIGNED in MLflow", "NOT AUDITED"):
         assert f"`{word}`" in GUIDE
-        assert word in (ROOT / "flows" / "cli" / "find.py").read_text(encoding="utf-8")
+        assert word in (ROOT / "flows" / "cli" / "release" / "find.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
