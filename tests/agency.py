@@ -49,7 +49,7 @@ class Agency:
     def command(self, *arguments: str | Path, status: int = 0, **variables: str) -> str:
         """Run a command, and return its output."""
         # Only `deploy` is given the folder; the worker, which was started before, reads it in the state folder.
-        own = {"DENIABLE_SPECS": str(self.specs)} if arguments[0] == "deploy" else {}
+        own = {"DENIABLE_SPECS": str(self.specs)} if arguments[:2] == ("servers", "deploy") else {}
         told = {**EAGER, **own, **self.variables, **variables}
         done = run(*arguments, "--state", self.state, home=self.home, **told)
         assert done.returncode == status, done.stdout + done.stderr
