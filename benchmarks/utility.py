@@ -36,7 +36,7 @@ from deniable.learners.entry import LearnerEntry, StructureBudget
 from deniable.learners.registry import LEARNERS, derived_from_public, entries, steps_of
 from deniable.models.model_formats import model_from_document
 from schemas.spec.release_spec import PackageSource, load_spec
-from stores.tables.sources import fetch_wheel
+from stores.tables.sources.reading import fetch_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 DISTANCES = ("tvd1", "tvd2")

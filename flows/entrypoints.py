@@ -41,7 +41,7 @@ from stores.releases.signed_approvals import who_approves
 from stores.servers.prefect_failures import asking_prefect
 from stores.servers.webhook import are_one
 from stores.statement.statement import as_text
-from stores.tables.partitions import is_in_a_store
+from stores.tables.sources.partitions import is_in_a_store
 from stores.vault.pending_approval import Held, HeldNote, held_notes, note_waiting
 
 DATASET_LIMIT = "deniable-dataset-{}"

@@ -28,6 +28,20 @@ from schemas.plain_text import fault_of_line
 Values: TypeAlias = Value | Collection[Value] | Callable[[Any], bool]
 Columns: TypeAlias = Mapping[str, tuple[Value, ...]]
 """The values of each column, in public order."""
+
+
+class DescribedColumns(dict[str, tuple[Value, ...]]):
+    """The values of each column, and the value that stands for a missing one.
+
+    Attributes:
+        missing: that value of each column that has one.
+    """
+
+    def __init__(self, values: Mapping[str, tuple[Value, ...]], missing: Mapping[str, Value]) -> None:
+        super().__init__(values)
+        self.missing = dict(missing)
+
+
 Statement: TypeAlias = Callable[[Columns], Rule]
 """A rule as a schema states it; it becomes one when the columns are known."""
 TotalStatement: TypeAlias = Callable[[Columns], PublicTotal]
@@ -69,16 +83,30 @@ def skipped(columns: Mapping[str, Values], *, when: Mapping[str, Values] | None 
 def at_most(
     lesser: str, greater: str, *, strict: bool = False, unless: Mapping[str, Values] | None = None, source: str
 ) -> Statement:
-    """State that one number is never greater than another, such as a part and its total.
+    """State that one value never comes after another: a part and its total, or the start and the end of a stay.
+
+    Both columns are numbers, dates by the same period, or ordered with the same values. Missing values are exempt.
 
     Args:
-        lesser: the column of the smaller number.
-        greater: the column of the greater number.
+        lesser: the column of the smaller number, or of the earlier date.
+        greater: the column of the greater number, or of the later date.
         strict: whether the two must differ.
-        unless: values of either column that are not amounts, such as codes for inapplicable.
+        unless: further values of either column that are exempt, such as codes for inapplicable.
         source: the public document that states it.
     """
-    return lambda columns: Order(_source(source), lesser, greater, strict, _chosen(unless or {}, columns))
+
+    def rule(columns: Columns) -> Rule:
+        missing = columns.missing if isinstance(columns, DescribedColumns) else {}
+        stated = dict(_chosen(unless or {}, columns))
+        exempt = {
+            name: tuple(dict.fromkeys((*stated.get(name, ()), *([missing[name]] if name in missing else []))))
+            for name in dict.fromkeys((*stated, lesser, greater))
+        }
+        return Order(
+            _source(source), lesser, greater, strict, tuple((name, own) for name, own in exempt.items() if own)
+        )
+
+    return rule
 
 
 def dependency(coarse: str, of: str, values: Mapping[Any, Value] | Callable[[Any], Value], *, source: str) -> Statement:

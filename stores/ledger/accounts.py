@@ -224,7 +224,7 @@ def _place_of(spec: ReleaseSpec) -> list[Any]:
 
 
 def _located(source: FileSource, folder: Path) -> Path | str:
-    from stores.tables.sources import locate  # noqa: PLC0415 - imports Arrow and pandas
+    from stores.tables.sources.reading import locate  # noqa: PLC0415 - imports Arrow and pandas
 
     return locate(source, folder)
 

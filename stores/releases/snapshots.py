@@ -19,7 +19,7 @@ from schemas.spec.release_spec import ReleaseSpec
 from schemas.table import columns_read
 from stores.own_files import read_own
 from stores.releases.resumable_releases import ResumableRelease, releases_of
-from stores.tables.sources import opened_source
+from stores.tables.sources.reading import opened_source
 from stores.tables.tables import malformed_rows
 from stores.vault.disk import replace_whole
 

@@ -1,6 +1,5 @@
 """Tables of people on disk: read from their sources, kept as Parquet in the vault.
 
-sources: files, folders, object stores, packages. headers: names of columns alone. partitions: tables in many Parquet
-files. tables: snapshots, recoded rows, codes. overlapped: reading and writing while rows are computed. columns: columns
-in MLflow's format.
+sources: files, folders, object stores, packages. tables: snapshots, recoded rows, codes. overlapped: reading and
+writing while rows are computed. columns: columns in MLflow's format.
 """

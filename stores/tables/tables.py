@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import FALSE, TRUE, Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from stores.tables.overlapped import ParquetBehind, ahead
-from stores.tables.sources import Source
+from stores.tables.sources.reading import Source
 
 VALID = "row is valid"
 """Name of the column that marks valid recoded rows; no attribute has this name."""

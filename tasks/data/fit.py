@@ -17,7 +17,7 @@ from pandera.pandas import DataFrameSchema
 
 from deniable.foundation.errors import DeniableError, Refused
 from schemas.spec.release_spec import ReleaseSpec
-from stores.tables.sources import opened_source
+from stores.tables.sources.reading import opened_source
 from stores.tables.tables import VALID, frame_of
 from stores.vault.private_files import PRIVATE_FILE, keep_error, make_private_folder
 from tasks.data.validate import Findings, examine

@@ -5,7 +5,7 @@ from pathlib import Path
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import FileSource, PackageSource
 from schemas.table import columns_read
-from stores.tables.sources import opened_source
+from stores.tables.sources.reading import opened_source
 from stores.tables.tables import write_snapshot
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace

@@ -26,7 +26,7 @@ from deniable.mechanisms import PublicTable
 from deniable.record.exact_stops import COPY_OF_SOURCE, decided_exactly
 from schemas.regular_files import require_regular
 from schemas.spec.release_spec import FileSource, PublicComparison, ReleaseSpec
-from stores.tables.sources import locate, opened_source
+from stores.tables.sources.reading import locate, opened_source
 from stores.tables.tables import VALID, encode, frame_of
 from tasks.data.validate import Findings, examine
 

@@ -4,7 +4,7 @@ from deniable.discovery.plan import DiscoveryPlan
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from stores.releases.discoveries import SNAPSHOT, Begun, begun_as, note, request_digest, require_same_copy
-from stores.tables.sources import opened_source
+from stores.tables.sources.reading import opened_source
 from stores.tables.tables import write_snapshot
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace

@@ -23,7 +23,7 @@ from schemas.regular_files import read_regular, whole_path
 from schemas.spec.release_spec import load_spec
 from stores.keys.private_key_file import load_private_key
 from stores.keys.trust_file import read_trusted_keys
-from stores.tables.sources import opened_source
+from stores.tables.sources.reading import opened_source
 from tests import small_release
 from tests.small_release import SCHEMA, write_small_release
 

@@ -9,8 +9,8 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.release_spec import load_spec
-from stores.tables.partitions import parts_in_store
-from stores.tables.sources import Source, opened_source
+from stores.tables.sources.partitions import parts_in_store
+from stores.tables.sources.reading import Source, opened_source
 from tests.small_release import NAMES, made_up_people, write_small_release
 from tests.store_server import BUCKET, ObjectStore, object_store
 

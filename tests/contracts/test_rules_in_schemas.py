@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from pandera.pandas import DataFrameSchema
+from pandera.pandas import Column, DataFrameSchema
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
@@ -27,7 +27,7 @@ from schemas.rules import (
     skipped,
 )
 from schemas.spec.release_spec import load_spec
-from schemas.table import domain_of, nominal, numeric, table
+from schemas.table import dates, domain_of, nominal, numeric, ordered, table
 from stores.publication.release_folder import describe_domain
 from tasks.data.validate import Findings, examine
 from tests.mechanisms.table import LEARNERS
@@ -153,7 +153,10 @@ REFUSED: dict[str, tuple[tuple[Statement, ...], str]] = {
     "a column that is not there": ((impossible({"weight": 3}, source=BOOK),), "columns of the table, got weight"),
     "a value that is not there": ((impossible({"work": "much"}, source=BOOK),), "must have values of work, got 'much'"),
     "no value": ((impossible({"age": lambda _: False}, source=BOOK),), "at least one value of age, got none"),
-    "an order of names": ((at_most("work", "total", source=BOOK),), "whose values are numbers, got work"),
+    "an order of names": (
+        (at_most("work", "total", source=BOOK),),
+        "the same values in the same order, got work and total",
+    ),
     "an order of one column": ((at_most("part", "part", source=BOOK),), "two different attributes, got part twice"),
     "one column alone": ((skipped({"work": "none"}, source=BOOK),), "must have a condition or several columns"),
     "two rules for a column": (
@@ -244,3 +247,56 @@ def test_the_target_of_a_release_is_modelled_though_rules_determine_it(tmp_path:
     assert "group" not in spec.domain.modelled.names
     changed = spec.model_copy(update={"evaluation": spec.evaluation.model_copy(update={"target": "group"})})
     assert "group" in changed.domain.modelled.names
+
+
+def stays(*, end: Column | None = None, strict: bool = False) -> DataFrameSchema:
+    """A table of stays that begin before they end, if they have ended."""
+    days = ("2020-01-01", "2020-06-30")
+    columns = {"start": dates(*days, by="month"), "end": end or dates(*days, by="month", missing_as="missing")}
+    return table(columns, rules=[at_most("start", "end", strict=strict, source=BOOK)])
+
+
+def test_dates_have_an_order_from_which_missing_ones_are_exempt() -> None:
+    schema = stays()
+    rule = domain_of(schema).rules[0]
+    assert rule.sentence == "start is at most end, unless end is missing"
+    ends = ["2020-03-02", None, "2020-02-29", None]
+    frame = pd.DataFrame({"start": ["2020-03-01", "2020-03-31", "2020-03-01", "2020-06-30"], "end": ends})
+    assert examine(schema, frame, Findings())["row is valid"].tolist() == [True, True, False, True]
+    # Months, of which 15 pairs of six are in the wrong order.
+    zeros = domain_of(schema).zeros([0, 1])
+    assert zeros is not None
+    assert zeros.sum() == 15
+    assert domain_of(schema).attributes[1].written[-1] == "missing"
+    assert not zeros[:, -1].any()
+    again = Domain.from_document(json.loads(json.dumps(describe_domain(domain_of(schema), {}, {}))))
+    assert again == domain_of(schema)
+
+
+def test_dates_of_other_ranges_are_ordered_and_those_of_other_periods_are_refused() -> None:
+    later = domain_of(stays(end=dates("2020-04-01", "2020-09-30", by="month")))
+    zeros = later.zeros([0, 1])
+    assert zeros is not None
+    assert zeros.sum() == 3
+    with pytest.raises(InvalidInput, match=r"two of dates by the same period, .* got start and end"):
+        stays(end=dates("2020-01-01", "2020-06-30"))
+
+
+def test_ordered_columns_of_one_scale_are_ordered_and_names_are_not() -> None:
+    grades = ["none", "school", "college"]
+    for kind, missing in ((ordered, {"missing_as": "?"}), (ordered, {})):
+        columns = {"of the child": kind(grades), "of the parent": kind(grades, **missing)}
+        domain = domain_of(table(columns, rules=[at_most("of the child", "of the parent", strict=True, source=BOOK)]))
+        zeros = domain.zeros([0, 1])
+        assert zeros is not None
+        assert zeros.sum() == 6
+    for other in (nominal(grades), ordered(grades[::-1]), numeric(0, 2)):
+        with pytest.raises(InvalidInput, match="two ordered columns with the same values in the same order"):
+            table({"a": ordered(grades), "b": other}, rules=[at_most("a", "b", source=BOOK)])
+
+
+def test_a_missing_number_is_exempt_from_an_order() -> None:
+    columns = {"part": numeric(0, 3, missing_as=-1), "total": numeric(0, 3, missing_as=-1)}
+    schema = table(columns, rules=[at_most("part", "total", source=BOOK)])
+    frame = pd.DataFrame({"part": [3, None, 3, 1], "total": [None, 0, 2, 1]})
+    assert examine(schema, frame, Findings())["row is valid"].tolist() == [True, True, False, True]

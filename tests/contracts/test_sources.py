@@ -14,7 +14,7 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.release_spec import PackageSource, load_spec
-from stores.tables.sources import CsvTable, ParquetTable, Source, _fields_of, fetch_wheel, opened_source
+from stores.tables.sources.reading import CsvTable, ParquetTable, Source, _fields_of, fetch_wheel, opened_source
 from tests.small_release import NAMES, write_small_release
 
 

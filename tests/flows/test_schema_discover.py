@@ -32,7 +32,7 @@ from stores.ledger.gate import books_of, missing_in
 from stores.ledger.state_ledger import state_ledger
 from stores.releases import discoveries
 from stores.releases.resumable_releases import sweep_claims
-from stores.tables.sources import opened_source
+from stores.tables.sources.reading import opened_source
 from stores.tables.tables import write_snapshot
 from stores.vault.custody import keep_key
 from stores.vault.lease import all_leased

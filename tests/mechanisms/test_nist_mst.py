@@ -32,7 +32,7 @@ from deniable.learners.nist_mst.verification import check_measured, check_select
 from deniable.mechanisms import PublicTable
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import ReleaseSpec, load_spec
-from stores.tables.sources import Source
+from stores.tables.sources.reading import Source
 from tasks.data import public_rows
 from tasks.data.public_rows import PublicCounter
 from tests.mechanisms.table import LEARNERS

@@ -260,7 +260,7 @@ MUTANTS = (
         ),
     ),
     *faults(
-        "stores/tables/sources.py",
+        "stores/tables/sources/reading.py",
         (
             "{name: pa.string() for name in columns if name in texts}",
             "{}",

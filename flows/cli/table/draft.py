@@ -13,6 +13,7 @@ from flows.cli.table.drafting import (
     counted_as,
     header_lines,
     is_file,
+    read_header_of,
     require_other,
     wanted_columns,
     write_draft,
@@ -75,11 +76,13 @@ def _run(asked: argparse.Namespace, _: Path) -> int:
     codebook = read_codebooks(asked.codebooks, asked.format)
     what = " and ".join(map(str, asked.codebooks))
     draft = draft_of(codebook, what, wanted_columns(asked.columns), quoting=quoting)
+    header = read_header_of(codebook, Path(source)) if asked.check_header else None
     files = write_draft(
         draft,
         name=name,
         folder=asked.to,
         sources=[path.name for path in asked.codebooks],
+        dialect=None if header is None else header.entries,
         source=relative_source(source, asked.to),
         epsilon=read_epsilon(asked.epsilon),
         title=asked.title,
@@ -89,7 +92,7 @@ def _run(asked: argparse.Namespace, _: Path) -> int:
     )
     _say(*_drafted(draft, files, quoting=quoting))
     if asked.check_header:
-        _say(*header_lines(codebook, draft, Path(source)))
+        _say(*header_lines(codebook, draft, Path(source), header))
     else:
         _say("Only the codebook was read. Use --check-header to compare the column names of the table with it.")
     spec = files[1]

@@ -3,7 +3,7 @@
 A draft is made from a codebook, which is public; of the confidential table it compares the column names at most.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from deniable.foundation.domain import Person
     from schemas.codebooks.codebook import Codebook
     from schemas.codebooks.drafting import Draft
+    from stores.tables.sources.headers import Header
 
 _LONGEST_LIST = 1 << 20
 
@@ -68,6 +69,7 @@ def write_draft(
     epsilon: str,
     title: str = "",
     person: "Person | None" = None,
+    dialect: "Mapping[str, str | int] | None" = None,
     replace: bool = False,
     quoting: bool = True,
 ) -> tuple[Path, Path]:
@@ -82,6 +84,7 @@ def write_draft(
         epsilon: what the release may cost.
         title: what it is.
         person: what distinguishes people, if they may have several records, and how many of each are used.
+        dialect: the entries that declare how the table is written, if that must be declared.
         replace: whether existing files may be replaced.
         quoting: whether messages may quote the codebook.
 
@@ -104,7 +107,7 @@ def write_draft(
     files = files_of_draft(folder, name, replace=replace)
     texts = (
         schema_text(draft, sources=sources, description=title, person=person, missing_as=MISSING),
-        spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title),
+        spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title, dialect=dialect),
     )
     write_and_load(files, texts, sources=sources, quoting=quoting)
     return files
@@ -115,23 +118,32 @@ def counted_as(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def header_lines(codebook: "Codebook", draft: "Draft", source: Path) -> Iterator[str]:
+def read_header_of(codebook: "Codebook", source: Path) -> "Header":
+    """Read the column names of a table, which are in the line that names variables of a codebook."""
+    from stores.tables.sources.headers import read_header  # noqa: PLC0415 - imports pyarrow
+
+    return read_header(source, list(codebook.variables))
+
+
+def header_lines(codebook: "Codebook", draft: "Draft", source: Path, header: "Header | None" = None) -> Iterator[str]:
     """Compare the column names of a table with a codebook. Names that are not in the codebook are not printed.
 
     Args:
         codebook: the codebook.
         draft: what was drafted from it.
         source: the table.
+        header: its column names, if they have been read.
 
     Raises:
         InvalidInput: the table cannot be read.
     """
-    from stores.tables.headers import column_names  # noqa: PLC0415 - imports pyarrow
-
-    names = column_names(source)
+    header = header or read_header_of(codebook, source)
+    names = header.names
     drafted = [column.name for column in draft.columns]
     missing = [name for name in drafted if name not in names]
     yield f"Only the column names of {source} were read; {len(drafted) - len(missing)} of {len(drafted)} are in it."
+    if header.words:
+        yield f"  {header.words}; the spec states it"
     folded = {name.casefold(): name for name in names}
     for name in missing:
         # The name differs from the codebook's in case alone.
