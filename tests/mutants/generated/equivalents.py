@@ -133,6 +133,11 @@ PROOFS: tuple[Proof, ...] = (
         mutants={"0a3e7ef5c6c4": "tied pairs in the order in which they were measured"},
         proof="What is made of them, `values_within`, is sorted.",
     ),
+    Proof(
+        mutants={"032d565fbf6f": "the scale of no table is 0"},
+        proof="The degree is below the number of attributes of several values: there is a table if there is one such "
+        "attribute. If there is none, no noise is drawn, and there is no event: the scale is not used.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
