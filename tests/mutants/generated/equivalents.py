@@ -125,7 +125,7 @@ PROOFS: tuple[Proof, ...] = (
         "same stream, which are as uniform and independent.",
     ),
     Proof(
-        mutants={"074792c96a3d": "the sentinel before the first probability is 2"},
+        mutants={"0174792a0baf": "the sentinel before the first probability is 2"},
         proof="It only keeps the loop going at the first turn, for which any number but 0 serves, and is left out of "
         "the result.",
     ),
