@@ -55,6 +55,7 @@ from deniable.verification.release import (
     signature_check,
 )
 from deniable.verification.survey import DOCUMENT as SURVEY_DOCUMENT
+from deniable.verification.unsigned import UNSIGNED, described_unsigned
 
 _LARGEST = 1 << 28
 _MOST_LINES = 60
@@ -119,6 +120,10 @@ def read_release(folder: Folder, trust: Trust | None = None, people: int | None 
                 raise Refused(f"the record must be signed by a trusted key: {signed.faults[0]}.")
         else:
             notes.append("The signature was not checked: give trusted keys with --keys.")
+    elif UNSIGNED in names:
+        unsigned = described_unsigned(files.content(UNSIGNED).decode(errors="replace"))
+        split, name, files.digests = unsigned["spec"].get("document", {}).get("split"), "", unsigned["files"]
+        notes.append("The release is not signed: nothing shows who made it, or that it is unaltered.")
     else:
         notes.append(f"The folder has no {RECORD}: nothing shows who made it.")
     if "survey" in record:

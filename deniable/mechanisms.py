@@ -12,7 +12,7 @@ supplies its counts, and stores its products.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
@@ -24,7 +24,9 @@ from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.foundation.tables import Tally
 from deniable.measurements.certificate import FILE as CERTIFICATE_FILE
 from deniable.measurements.document import FILE as MEASURED_FILE
+from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
+from deniable.privacy.step_costs import SHARED, StepCost
 
 T = TypeVar("T", bound=Tally)
 A = TypeVar("A")
@@ -223,6 +225,32 @@ class PlannedStep:
     def draws_later(self) -> bool:
         """Whether the draws charged in this step are made in later steps."""
         return self.task != self.name
+
+
+def step_cost(step: PlannedStep, probabilities: Mapping[str, Fraction], most_records: int = 1) -> StepCost:
+    """The cost of a step for the part that it reads, and for a person where several records of each are read.
+
+    Args:
+        step: the step.
+        probabilities: probability of each part of the split.
+        most_records: the most records of one person that are read.
+
+    Raises:
+        ValueError: the step reads no part, and so costs nothing.
+    """
+    if step.part is None:
+        raise ValueError(f"step {step.name} reads no part of the rows")
+    read = step.part if step.part in probabilities else SHARED
+    probability = probabilities[read]
+    return StepCost(
+        step=step.name,
+        part=read,
+        probability=probability,
+        events=tuple(replace(event, part=read, sampling_rate=probability) for event in step.events),
+        guarantee=None if step.guarantee is None else of_person(step.guarantee, most_records),
+        record=step.record,
+        most_records=most_records,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

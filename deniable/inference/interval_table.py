@@ -25,7 +25,8 @@ from deniable.inference.estimation import Inference
 from deniable.inference.system import NotMeasured
 from deniable.inference.tables import table
 from deniable.measurements.document import Measurements
-from deniable.measurements.estimates import probability_of
+from deniable.measurements.estimates import FILE as CONSISTENT
+from deniable.measurements.estimates import consistent, probability_of
 
 FILE: Final = "intervals.csv"
 MOST_CELLS: Final = 20_000
@@ -39,6 +40,20 @@ over these buckets."""
 _EARLIER: Final[tuple[frozenset[Former], ...]] = (frozenset({"joint"}), frozenset({"joint", "outside"}))
 _TOLERANCE: Final = 1e-6
 """Largest difference of a stated from a recomputed number, relative to its standard deviation or to itself."""
+
+
+def published_estimates(measured: Measurements, split: Mapping[str, Any]) -> Mapping[str, str]:
+    """The texts of the estimates that a release publishes beside its noisy tables, by the names of their files.
+
+    Args:
+        measured: what was measured.
+        split: the probability of each part of the rows.
+    """
+    probability = probability_of(measured, split)
+    return {
+        CONSISTENT: json.dumps(consistent(measured, probability=probability)),
+        FILE: interval_table(measured, probability),
+    }
 
 
 def interval_table(measured: Measurements, probability: Fraction | None) -> str:

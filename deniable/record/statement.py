@@ -49,6 +49,49 @@ SO_FAR = "dataset_so_far"
 """The total of all releases of the dataset: it follows from the ledger, not from the record."""
 PROSE = "not_covered"
 """What is not covered, as prose."""
+WITHOUT_LEDGER = (
+    "Other releases by whoever made this one: no ledger was charged, and nothing adds up their costs.",
+    "The origin of this release: nothing is signed, and nothing records who made it, from which table or when.",
+)
+"""What is not known of a release that the library made."""
+_OF_LIBRARY = {
+    "rows_left_out": {
+        "rules": [
+            "a row with a value outside the schema, by itself, if the caller chose that; otherwise it stops the fit"
+        ],
+        "number": "not stated: it is measured without noise",
+    },
+    "publication": {
+        "decided_by": "whoever made the release: the library publishes nothing by itself",
+        "tells": ["that no value was outside the schema, unless such rows are left out: such a value stops the fit"],
+    },
+}
+OF_EVERY_RELEASE = tuple(
+    """\
+Records that depend on each other, such as those of one household. What one record reveals about another is not \
+protected.
+What is learnt about the population. An association between two attributes is found with or without any one person's \
+record.
+Other releases made from the same records. Their costs add up if they have the same privacy unit; the ledger adds them \
+only as far as it knows that the records are the same.
+The fact that the release was published, and the time of its publication. Stops that exact counts of the real records \
+decide are on by default and lie outside epsilon; PRIVACY.md lists them.
+The schema and the parameters of this release, with the public files and totals that they name. They are treated as \
+public and must not be made or chosen by looking at the records.
+The schema's own code. It must process one row at a time; the only assurance that it does so is the word of its \
+authors.
+Utility and risk as the producers measured them on real records. These figures contain no noise; they are for cleared \
+staff and are not in this release.
+Side channels: the time, the memory and the power that the machines used to make the release.
+An adversary with unlimited computing power. All random numbers are derived from the release key by ChaCha20 and \
+HMAC-SHA256: anyone who breaks one of them may undo the randomness.
+The release key. Anyone who holds it can undo the randomness.
+Errors in the program. The proofs are about what the program should do; that it does so is tested, not proved.
+The producers of the release. They hold the records, and this folder cannot show that they did what the record \
+states.
+""".splitlines()
+)
+"""What no guarantee covers, whatever its neighbouring relation is."""
 
 
 def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
@@ -58,7 +101,7 @@ def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterato
         stated: the statement, as in JSON.
         record: the record's predicate, in the shape of records.
     """
-    expected = _EXPECTED.get(stated.get("statement"), _expected)(record)
+    expected = _EXPECTED.get(stated.get("statement"), expected_statement)(record)
     rest = {name: value for name, value in stated.items() if name not in (SO_FAR, PROSE)}
     yield from _differences("", rest, expected)
     yield from faults_of_unit(stated, record)
@@ -67,6 +110,33 @@ def differences(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterato
         yield f"{PROSE} must be a list of sentences"
     if SO_FAR not in stated:
         yield f"{SO_FAR} is missing"
+
+
+def not_covered(relation: Relation) -> tuple[str, ...]:
+    """What the guarantee of a release does not cover.
+
+    Args:
+        relation: its neighbouring relation.
+    """
+    return *relation.not_covered, *(OF_EVERY_RELEASE if relation.is_guarantee else ())
+
+
+def stated_without_ledger(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole statement of a release that the library made, for which no ledger was charged.
+
+    Args:
+        record: what is known of the release, in the shape of a record's predicate.
+    """
+    expected = expected_statement({**record, "people": {"approval": None}})
+    return {**expected, **_OF_LIBRARY, SO_FAR: None, PROSE: [*WITHOUT_LEDGER, *not_covered(_relation_of(record))]}
+
+
+def differences_without_ledger(stated: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
+    """The figures of such a statement that do not follow; see `differences`."""
+    figures_of, expected = ({**each, PROSE: []} for each in (stated, stated_without_ledger(record)))
+    yield from _differences("", figures_of, expected)
+    if not stated.get(PROSE):
+        yield f"{PROSE} must say what is not covered, and does not"
 
 
 def faults_of_unit(stated: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
@@ -167,7 +237,7 @@ def _deviation(event: Mapping[str, Any]) -> float:
     return sqrt(Fraction(event["variance"])) if gaussian else sqrt(2) * _number(event["scale"])
 
 
-def _expected(record: Mapping[str, Any]) -> dict[str, Any]:
+def expected_statement(record: Mapping[str, Any]) -> dict[str, Any]:
     """The statement that follows from a record, apart from prose and figures that follow from the ledger."""
     person, steps = record["schema"].get("person"), record["cost"]["steps"]
     errors = subgroup_error(steps, most_records=most_records_in(person), from_counts=draws_in(steps) is not None)

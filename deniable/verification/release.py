@@ -183,10 +183,10 @@ def verify_release(
     checks = [signature_check(envelope, record, trust), files, Check(FORM, misshapen)]
     if misshapen:
         return ReleaseReport("", (*checks, Check(SAYS, (_MISSHAPEN,))))
-    described, stated = _document(folder, names, DOMAIN), _document(folder, names, STATEMENT)
+    described, stated = json_document(folder, names, DOMAIN), json_document(folder, names, STATEMENT)
 
     def contents() -> tuple[tuple[Check, ...], tuple[Check, ...]]:
-        return _table_checks(folder, names, described, record), _document_checks(folder, names, described, record)
+        return _table_checks(folder, names, described, record), document_checks(folder, names, described, record)
 
     # Files that are not as signed may differ from those that were checked with the same record.
     tables, documents = contents() if known is None or not files.holds else known.of(envelope.payload, contents)
@@ -203,17 +203,17 @@ def _table_checks(
 ) -> tuple[Check, ...]:
     """The checks of the records themselves."""
     tables = _tables(folder, names, described, record["release"]["records"])
-    return (*tables, *_rules(folder, names, described))
+    return (*tables, *rules_check(folder, names, described))
 
 
-def _document_checks(
+def document_checks(
     folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], record: Mapping[str, Any]
 ) -> tuple[Check, ...]:
     """The checks of the documents beside them: what was learnt, and what follows from it."""
     of_one = _for_one_record(record)
     checks: list[Check] = []
     for name, check in _checks_of_files(record):
-        checks += check(of_one, described, _document(folder, names, name))
+        checks += check(of_one, described, json_document(folder, names, name))
     checks += _estimates(folder, names, described, record["spec"]["document"].get("split"))
     checks += _certificate(folder, names, described, record)
     return tuple(checks)
@@ -223,10 +223,10 @@ def _estimates(
     folder: Folder, names: Mapping[str, str], described: Mapping[str, Any], split: Mapping[str, Any] | None
 ) -> tuple[Check, ...]:
     """The check of the estimates from noisy tables; releases in earlier formats have none."""
-    measured = _document(folder, names, MEASURED)
+    measured = json_document(folder, names, MEASURED)
     checks = []
     if CONSISTENT in names or measured.get("format") == MEASURED_FORMAT:
-        checks.append(check_consistent(described, measured, _document(folder, names, CONSISTENT), split=split))
+        checks.append(check_consistent(described, measured, json_document(folder, names, CONSISTENT), split=split))
     if INTERVALS in names:
         content = _content(folder, INTERVALS) if names[INTERVALS] == FILE else b""
         checks.append(check_intervals(described, measured, content.decode(errors="replace"), split))
@@ -241,7 +241,7 @@ def _certificate(
     asked = learner.get("certificate") if isinstance(learner, dict) else None
     if asked is None and CERTIFICATE not in names:
         return ()
-    measured, certificate = (_document(folder, names, name) for name in (MEASURED, CERTIFICATE))
+    measured, certificate = (json_document(folder, names, name) for name in (MEASURED, CERTIFICATE))
     return (check_certificate(record, described, measured, certificate),)
 
 
@@ -366,7 +366,7 @@ def _content(folder: Folder, name: str) -> bytes:
     return content
 
 
-def _document(folder: Folder, names: Mapping[str, str], name: str) -> Mapping[str, Any]:
+def json_document(folder: Folder, names: Mapping[str, str], name: str) -> Mapping[str, Any]:
     """A JSON document of the folder; empty if it is invalid, which every check of it then reports."""
     if names.get(name) != FILE:
         return {}
@@ -451,10 +451,10 @@ def _tables(
     if _agree(folder, names, described, records):
         note = f"{records:,} records"
         return Check(f"{CSV} {_TABLE}", (), note), Check(f"{PARQUET} {_TABLE}", (), note)
-    return _table(folder, names, CSV, described, records, check_csv), _parquet(folder, names, described, records)
+    return table_check(folder, names, CSV, described, records, check_csv), _parquet(folder, names, described, records)
 
 
-def _rules(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any]) -> tuple[Check, ...]:
+def rules_check(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any]) -> tuple[Check, ...]:
     """Check every record against the rules of the schema; no check if it has none."""
     stated = described.get("rules")
     if not stated:
@@ -492,7 +492,7 @@ def _agree(folder: Folder, names: Mapping[str, str], described: Mapping[str, Any
     return agreed
 
 
-def _table(
+def table_check(
     folder: Folder,
     names: Mapping[str, str],
     name: str,
@@ -534,4 +534,4 @@ def _parquet(folder: Folder, names: Mapping[str, str], described: Mapping[str, A
             return findings
         return TableFindings(findings.records, (f"record {number} differs from that of {CSV}",))
 
-    return _table(folder, names, PARQUET, described, records, check)
+    return table_check(folder, names, PARQUET, described, records, check)

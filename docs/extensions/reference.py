@@ -291,7 +291,7 @@ def python_page() -> str:
     """The packages of the Python interface, by their docstrings."""
     parts = [
         "# Python interface",
-        "The mathematics (`deniable`, which is the wheel) and the schemas, by their docstrings.",
+        "The library ([guide](../library/index.md)), whose names `deniable` itself has, and the mathematics.",
     ]
     for room in _rooms():
         parts.append(f"## {room}\n\n```{{eval-rst}}\n.. automodule:: {room}\n```")
@@ -302,6 +302,7 @@ def python_page() -> str:
 
 
 _ROOMS = (
+    "library",
     "foundation",
     "privacy",
     "evaluation",

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from deniable.privacy.loss import VACUOUS_EPSILON, Guarantee
+from deniable.record.statement import not_covered
 from deniable.samplers.registry import words_of
 from reports.figures import numbers
 from reports.figures.numbers import cost
@@ -23,7 +24,7 @@ from reports.plots.theme import page_svg
 from schemas.provenance import Spent
 from schemas.spec.accounts import Accounts
 from schemas.spec.release_spec import ReleaseSpec
-from stores.statement.statement import not_covered, proof_in_words
+from stores.statement.statement import proof_in_words
 from stores.statement.words import words_of_mechanisms
 
 _LARGEST_EXPONENT = 700

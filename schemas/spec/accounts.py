@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 from deniable.foundation.domain import Person
 from deniable.learners.registry import relation_of
-from deniable.mechanisms import PlannedStep
-from deniable.privacy.group_privacy import of_person
+from deniable.mechanisms import PlannedStep, step_cost
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 from deniable.privacy.loss_laws import without_law
 from deniable.privacy.neighbours import RECORD, Relation
-from deniable.privacy.step_costs import SHARED, JointCost, StepCost, combine, joint_cost
+from deniable.privacy.step_costs import JointCost, StepCost, combine, joint_cost
 from deniable.samplers.registry import words_of
 from schemas.spec.plan import learning_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec
@@ -196,17 +195,4 @@ def cost_of(spec: ReleaseSpec, step: PlannedStep) -> StepCost:
     Raises:
         ValueError: the step reads no part, and so costs nothing.
     """
-    if step.part is None:
-        raise ValueError(f"step {step.name} reads no part of the rows")
-    probabilities = spec.split.probabilities
-    read = step.part if step.part in probabilities else SHARED
-    probability = probabilities[read]
-    return StepCost(
-        step=step.name,
-        part=read,
-        probability=probability,
-        events=tuple(replace(event, part=read, sampling_rate=probability) for event in step.events),
-        guarantee=None if step.guarantee is None else of_person(step.guarantee, spec.most_records),
-        record=step.record,
-        most_records=spec.most_records,
-    )
+    return step_cost(step, spec.split.probabilities, spec.most_records)

@@ -5,7 +5,7 @@ The content of the statement and the choice of what may be public are decided el
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,40 +79,6 @@ def _without_missing(numbers: pa.Array, attribute: Attribute) -> pa.Array:
     if attribute.missing is None:
         return numbers
     return pc.if_else(pc.equal(numbers, attribute.missing), pa.scalar(None, numbers.type), numbers)
-
-
-def describe_domain(
-    domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]
-) -> dict[str, Any]:
-    """Return the domain as a document: the attributes in column order, with their kinds, values and buckets.
-
-    For an attribute with bins, the document has the step of its numbers, and the last number of each bin.
-    It includes the rules and the public totals of the table, and how people are distinguished, if there are any.
-    """
-    rules, totals = [rule.document() for rule in domain.rules], [total.document() for total in domain.totals]
-    known: dict[str, Any] = ({"rules": rules} if rules else {}) | ({"totals": totals} if totals else {})
-    if domain.person is not None:
-        known["person"] = domain.person.document()
-    return {
-        "target": domain.target,
-        "attributes": [
-            {
-                "name": attribute.name,
-                "title": titles.get(attribute.name, ""),
-                "kind": attribute.kind,
-                **({} if attribute.bins is None else {"step": attribute.bins.step}),
-                **({} if attribute.missing is None else {"missing": attribute.missing}),
-                **({"type": "boolean"} if attribute.is_boolean else {}),
-                "values": [
-                    {"value": value, "label": labels.get(attribute.name, {}).get(str(value), ""), "bucket": bucket}
-                    | ({} if attribute.bins is None else {"last": attribute.bins.last[code]})
-                    for code, (value, bucket) in enumerate(zip(attribute.values, attribute.buckets, strict=True))
-                ],
-            }
-            for attribute in domain.attributes
-        ],
-        **known,
-    }
 
 
 def write_document(path: Path, value: Any) -> None:

@@ -16,7 +16,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from deniable.evaluation.subgroup_error import GROUPS, subgroup_error
 from deniable.learners.registry import LEARNERS
 from deniable.privacy.loss import VACUOUS_DELTA, VACUOUS_EPSILON, Guarantee
-from deniable.privacy.neighbours import COMPUTATIONAL, Relation
+from deniable.privacy.neighbours import COMPUTATIONAL
 from deniable.privacy.rounding import rounded_up
 from deniable.record.publication_rules import publication, rows_left_out
 from deniable.record.statement import (
@@ -27,6 +27,7 @@ from deniable.record.statement import (
     draws_in,
     most_records_in,
     noise_of,
+    not_covered,
     of_each_person,
     relation_in,
 )
@@ -34,33 +35,6 @@ from deniable.samplers.registry import words_of
 from schemas.spec.accounts import Accounts, SpentSoFar
 from schemas.spec.release_spec import ReleaseSpec
 from stores.statement.words import words_of_mechanisms
-
-OF_EVERY_RELEASE = tuple(
-    """\
-Records that depend on each other, such as those of one household. What one record reveals about another is not \
-protected.
-What is learnt about the population. An association between two attributes is found with or without any one person's \
-record.
-Other releases made from the same records. Their costs add up if they have the same privacy unit; the ledger adds them \
-only as far as it knows that the records are the same.
-The fact that the release was published, and the time of its publication. Stops that exact counts of the real records \
-decide are on by default and lie outside epsilon; PRIVACY.md lists them.
-The schema and the parameters of this release, with the public files and totals that they name. They are treated as \
-public and must not be made or chosen by looking at the records.
-The schema's own code. It must process one row at a time; the only assurance that it does so is the word of its \
-authors.
-Utility and risk as the producers measured them on real records. These figures contain no noise; they are for cleared \
-staff and are not in this release.
-Side channels: the time, the memory and the power that the machines used to make the release.
-An adversary with unlimited computing power. All random numbers are derived from the release key by ChaCha20 and \
-HMAC-SHA256: anyone who breaks one of them may undo the randomness.
-The release key. Anyone who holds it can undo the randomness.
-Errors in the program. The proofs are about what the program should do; that it does so is tested, not proved.
-The producers of the release. They hold the records, and this folder cannot show that they did what the record \
-states.
-""".splitlines()
-)
-"""What no guarantee covers, whatever its neighbouring relation is."""
 
 _PROOFS = {
     "none": "no theorem bounds it",
@@ -170,15 +144,6 @@ def statement(
         "draws": draws_in(_plain_steps(accounts)),
     }
     return said | words_of(accounts.kind).stated(_document(spec)["synthesis"], costs)
-
-
-def not_covered(relation: Relation) -> tuple[str, ...]:
-    """What the guarantee of a release does not cover.
-
-    Args:
-        relation: its neighbouring relation.
-    """
-    return *relation.not_covered, *(OF_EVERY_RELEASE if relation.is_guarantee else ())
 
 
 def spent_so_far_in(said: Mapping[str, Any]) -> SpentSoFar | None:

@@ -26,9 +26,10 @@ from deniable.foundation.errors import Refused
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.registry import relation_of
 from deniable.privacy.loss import Guarantee
+from deniable.record.schema_document import describe_domain
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
-from stores.publication.release_folder import SCHEMA, describe_domain, write_document
+from stores.publication.release_folder import SCHEMA, write_document
 from stores.servers.ui_links import mlflow_pages, run_page
 from stores.statement.statement import TEMPLATES, in_words
 from stores.tables.columns import columns_of

@@ -12,14 +12,12 @@ from pydantic import BaseModel
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import Refused
-from deniable.inference.interval_table import FILE as INTERVALS
-from deniable.inference.interval_table import interval_table
+from deniable.inference.interval_table import published_estimates
 from deniable.measurements.certificate import FILE as CERTIFICATE
 from deniable.measurements.document import FILE as MEASURED
 from deniable.measurements.document import Measurements
-from deniable.measurements.estimates import FILE as CONSISTENT
-from deniable.measurements.estimates import consistent, probability_of
 from deniable.privacy.loss import Guarantee
+from deniable.record.schema_document import describe_domain
 from deniable.samplers.within_bins import WithinBins
 from reports.figures.certificate import read_certificate
 from reports.pages.explorer import EXPLORER, write_explorer
@@ -39,7 +37,6 @@ from stores.publication.release_folder import (
     SCHEMA,
     check_files,
     check_tables,
-    describe_domain,
     publish_folder,
     write_document,
     write_table,
@@ -220,11 +217,10 @@ def write_estimates(folder: Path, domain: Domain, split: Mapping[str, Fraction])
     if not (folder / MEASURED).exists():
         return ()
     measured = Measurements.from_document(domain.modelled, json.loads((folder / MEASURED).read_text(encoding="utf-8")))
-    probability = probability_of(measured, split)
-    estimates = consistent(measured, probability=probability)
-    (folder / CONSISTENT).write_text(json.dumps(estimates), encoding="utf-8")
-    (folder / INTERVALS).write_text(interval_table(measured, probability), encoding="utf-8")
-    return (CONSISTENT, INTERVALS)
+    texts = published_estimates(measured, split)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return tuple(texts)
 
 
 def _kept_record(workspace: Workspace) -> Path:

@@ -53,6 +53,8 @@ def use_other_libraries():
 BEFORE
 before = of_the_process()
 import deniable
+for name in deniable.__all__:
+    getattr(deniable, name)
 for module in pkgutil.walk_packages(deniable.__path__, "deniable."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)

@@ -23,11 +23,12 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.uniform import uniform_below
 from deniable.inference.conditions import Conditions
 from deniable.record.released_table import TableFindings, check_csv, check_parquet, check_rules, is_text_of
+from deniable.record.schema_document import describe_domain
 from deniable.samplers.within_bins import WithinBins
 from schemas.rules import at_most
 from schemas.table import domain_of, labels_of, nominal, numeric, table
 from stores.publication.data_package import table_schema
-from stores.publication.release_folder import CSV, PARQUET, check_tables, describe_domain, write_table
+from stores.publication.release_folder import CSV, PARQUET, check_tables, write_table
 from stores.tables.tables import encode
 from tasks.data.validate import Findings, examine
 from tests.property.test_records_are_split_with_the_stated_probabilities import Words

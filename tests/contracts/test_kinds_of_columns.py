@@ -9,6 +9,7 @@ from pandera.pandas import DataFrameSchema
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.record.schema_document import describe_domain
 from schemas.hierarchies import (
     ICD9_CHAPTERS,
     ICD10_CHAPTERS,
@@ -30,7 +31,6 @@ from schemas.table import (
     table,
 )
 from stores.publication.data_package import table_schema
-from stores.publication.release_folder import describe_domain
 from stores.tables.tables import VALID, encode
 from tasks.data.validate import Findings, examine
 

@@ -13,6 +13,7 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.registry import steps_of
+from deniable.record.schema_document import describe_domain
 from deniable.samplers.entry import SamplerEntry
 from schemas.rules import (
     Statement,
@@ -28,7 +29,6 @@ from schemas.rules import (
 )
 from schemas.spec.release_spec import load_spec
 from schemas.table import dates, domain_of, nominal, numeric, ordered, table
-from stores.publication.release_folder import describe_domain
 from tasks.data.validate import Findings, examine
 from tests.mechanisms.table import LEARNERS
 from tests.people_with_rules import asked

@@ -14,11 +14,12 @@ from pandera.pandas import DataFrameSchema
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.record.released_table import TableFindings, check_csv, check_parquet, first_difference, is_text_of
+from deniable.record.schema_document import describe_domain
 from schemas.codebooks.drafting import draft_of, schema_text
 from schemas.codebooks.reading import read_codebooks
 from schemas.spec.release_spec import load_spec
 from schemas.table import boolean, domain_of, nominal, numeric, table
-from stores.publication.release_folder import CSV, PARQUET, check_tables, describe_domain, write_table
+from stores.publication.release_folder import CSV, PARQUET, check_tables, write_table
 from stores.tables.sources.reading import CsvTable, Source
 from stores.tables.tables import codes_of_column
 from tasks.data.validate import Findings, examine

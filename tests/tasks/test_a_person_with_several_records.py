@@ -13,11 +13,11 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.neighbours import RECORD
+from deniable.record.statement import OF_EVERY_RELEASE
 from flows.cli.planning import show_plan
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from schemas.table import columns_read, domain_of, identifier, nominal, person_of, table
-from stores.statement.statement import OF_EVERY_RELEASE
 from stores.tables.tables import load_codes
 from stores.vault.step_log import noted_steps
 from tasks.audit.restage import restage

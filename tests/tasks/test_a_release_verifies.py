@@ -16,6 +16,7 @@ from deniable.ledger.drawing_versions import VERSIONS
 from deniable.ledger.entries import Publication, day_of
 from deniable.plausible_deniability.privacy_tests import best_t, theorem_1
 from deniable.record.publication_rules import publication, rows_left_out
+from deniable.record.schema_document import describe_domain
 from deniable.record.trust import Revocation, TrustedKeys
 from deniable.verification.lineage import flow_of
 from deniable.verification.release import CheckedContents
@@ -25,7 +26,6 @@ from schemas.spec.release_spec import load_spec
 from schemas.table import domain_of
 from stores.ledger.charging import note_publication, open_ledger
 from stores.ledger.ledger import Ledger, ledger_place
-from stores.publication.release_folder import describe_domain
 from stores.record.folder_verification import require_verified, verified_release
 from stores.record.provenance import spec_document
 from tests.charging import charge, policy

@@ -9,12 +9,12 @@ from frictionless import validate
 
 from deniable.foundation.errors import Refused
 from deniable.mechanisms import GRAPH
+from deniable.record.statement import not_covered
 from reports.pages.public_page import PUBLIC_PAGE, PublicContent, public_content, render_public_page
 from schemas.provenance import RECORD, Provenance
 from schemas.spec.flow_steps import flow_steps
 from stores.keys.signed_record import read_signed
 from stores.publication.data_package import DATA_PACKAGE
-from stores.statement.statement import not_covered
 from stores.vault.step_log import noted_steps
 from tests.html_page import Page
 from tests.whole_release import GUARANTEES, Drawn, drawn_release

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from deniable.privacy.neighbours import RECORD
+from deniable.record.statement import not_covered
 from deniable.samplers.seedless.spec import Entry as Seedless
 from reports.figures.decimal_places import digits_of
 from reports.figures.numbers import within
@@ -21,7 +22,6 @@ from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
 from schemas.references import Audience
 from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
-from stores.statement.statement import not_covered
 from tests.conftest import ROOT
 from tests.evaluated_release import EvaluatedRelease, population
 from tests.html_page import Page

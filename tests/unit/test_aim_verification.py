@@ -20,7 +20,7 @@ from deniable.learners.aim.steps import steps
 from deniable.learners.aim.verification import EXPECTED_STEPS, check_measured
 from deniable.mechanisms import PlannedStep
 from deniable.privacy.step_costs import StepCost
-from stores.publication.release_folder import describe_domain
+from deniable.record.schema_document import describe_domain
 
 SIZES = (2, 3, 1, 5, 4)
 DOMAIN = Domain(tuple(Attribute(f"a{i}", tuple(range(size)), "nominal", (0,) * size) for i, size in enumerate(SIZES)))

@@ -25,7 +25,7 @@ from deniable.inference.quantiles import cumulative, quantile
 from deniable.inference.queries import Query
 from deniable.inference.regression import regress
 from deniable.inference.tables import table
-from stores.publication.release_folder import describe_domain
+from deniable.record.schema_document import describe_domain
 from tests.extent import drawn
 from tests.inferred import DOMAIN, EVERYTHING, measured, people
 

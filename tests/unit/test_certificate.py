@@ -31,7 +31,7 @@ from deniable.measurements.certificate import (
 )
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
-from stores.publication.release_folder import describe_domain
+from deniable.record.schema_document import describe_domain
 
 Document = dict[str, Any]
 LAW = NoiseLaw("gaussian", Fraction(400))

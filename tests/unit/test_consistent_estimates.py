@@ -19,7 +19,7 @@ from deniable.measurements.consistency import ConsistentTables, Constraint, Obse
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.estimates import KnownTotals, check_consistent, consistent
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
-from stores.publication.release_folder import describe_domain
+from deniable.record.schema_document import describe_domain
 
 Document = dict[str, Any]
 Cells = NDArray[np.float64]

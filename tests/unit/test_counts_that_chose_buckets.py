@@ -24,7 +24,7 @@ from deniable.inference.tables import table
 from deniable.measurements.chosen_buckets import choosing_tables
 from deniable.measurements.document import Measurements
 from deniable.measurements.estimates import BEFORE, FORMAT, check_consistent, consistent
-from stores.publication.release_folder import describe_domain
+from deniable.record.schema_document import describe_domain
 from tests.chosen_buckets import AMOUNT, FEWER, JOB, JOBS, PEOPLE, WORKERS, Chosen, Rule, people, released, workers
 from tests.extent import drawn
 

@@ -11,7 +11,7 @@ from deniable.inference import interval_table as of_cells
 from deniable.inference.estimation import Inference
 from deniable.inference.interval_table import check_intervals, interval_table
 from deniable.measurements.document import Measurements
-from stores.publication.release_folder import describe_domain
+from deniable.record.schema_document import describe_domain
 from tests.inferred import DOMAIN, EVERYTHING, measured, people
 
 

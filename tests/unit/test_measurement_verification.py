@@ -21,7 +21,7 @@ from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import Layout, LoglinearPlan, LoglinearRecipe
 from deniable.learners.loglinear.published_measurements import check_measured
 from deniable.measurements.document import Measurements
-from stores.publication.release_folder import describe_domain
+from deniable.record.schema_document import describe_domain
 
 SIZES = (2, 3, 12, 4, 1, 40, 20)
 DOMAIN = Domain(

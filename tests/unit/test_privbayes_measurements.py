@@ -15,7 +15,7 @@ from deniable.learners.privbayes.spec import Entry
 from deniable.learners.privbayes.steps import steps
 from deniable.learners.privbayes.verification import check_measured
 from deniable.measurements.document import Measurements
-from stores.publication.release_folder import describe_domain
+from deniable.record.schema_document import describe_domain
 
 Document = dict[str, Any]
 DOMAIN = Domain(
