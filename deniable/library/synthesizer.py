@@ -74,7 +74,7 @@ class Plan:
 class Synthesizer:
     """Learns a model of a confidential table under differential privacy.
 
-    The cost is fixed when it is made. Each `fit` costs as much as `plan` states, again; there is no ledger, so whoever
+    The cost is fixed when it is made. Each `fit` costs as much as `plan` states, again; there is no ledger, so anyone who
     calls must add up what other objects, programs and people spend on the same people.
 
     Args:

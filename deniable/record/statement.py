@@ -50,7 +50,7 @@ SO_FAR = "dataset_so_far"
 PROSE = "not_covered"
 """What is not covered, as prose."""
 WITHOUT_LEDGER = (
-    "Other releases by whoever made this one: no ledger was charged, and nothing adds up their costs.",
+    "Other releases by the same producers: no ledger was charged, and nothing adds up their costs.",
     "The origin of this release: nothing is signed, and nothing records who made it, from which table or when.",
 )
 """What is not known of a release that the library made."""
@@ -62,7 +62,7 @@ _OF_LIBRARY = {
         "number": "not stated: it is measured without noise",
     },
     "publication": {
-        "decided_by": "whoever made the release: the library publishes nothing by itself",
+        "decided_by": "its producers: the library publishes nothing by itself",
         "tells": ["that no value was outside the schema, unless such rows are left out: such a value stops the fit"],
     },
 }

@@ -1,7 +1,7 @@
 """Verification of a folder that the library saved: everything but its origin, for which there is no evidence.
 
 `release.json` has the form of a record's predicate as far as something is known, and the digests of the other files. It
-is not signed: whoever changes a file can change the digests too, but cannot make the table leave its domain, or the
+is not signed: anyone who changes a file can change the digests too, but cannot make the table leave its domain, or the
 costs differ from the events, without being found.
 """
 

@@ -56,6 +56,7 @@ def test_every_frame_has_the_same_codes() -> None:
     assert first[9][2] == SCHEMA.domain.attributes[2].written.index("")
 
 
+@pytest.mark.slow
 def test_the_cost_is_known_before_the_data_and_is_of_each_fit() -> None:
     synthesizer = deniable.Synthesizer(SCHEMA, epsilon=1, delta=1e-9, learner="marginals")
     assert 0.99 < synthesizer.plan.epsilon <= 1
@@ -90,6 +91,7 @@ def test_rows_outside_the_schema_can_be_left_out() -> None:
     deniable.Synthesizer(SCHEMA, epsilon=1, learner="marginals").fit(table, drop_invalid=True)
 
 
+@pytest.mark.slow
 def test_records_have_the_values_of_the_schema(release: deniable.Release) -> None:
     records = release.sample(300)
     frame = pd.DataFrame(dict(records))
@@ -103,6 +105,7 @@ def test_records_have_the_values_of_the_schema(release: deniable.Release) -> Non
     assert records.csv_text != release.sample(300).csv_text
 
 
+@pytest.mark.slow
 def test_a_saved_release_verifies_and_answers(release: deniable.Release, folder: Path) -> None:
     report = deniable.verify(folder)
     assert report.holds, report.lines
@@ -197,6 +200,7 @@ except ImportError as error:
 """
 
 
+@pytest.mark.slow
 def test_verification_and_questions_need_numpy_and_cryptography_alone(folder: Path) -> None:
     command = [sys.executable, "-c", WITHOUT_LEARNING, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
