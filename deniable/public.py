@@ -45,9 +45,7 @@ def __getattr__(name: str) -> Any:
     if place in _NEED_LEARNING and not all(map(_is_installed, _OF_LEARNING)):
         missing = ", ".join(each for each in _OF_LEARNING if not _is_installed(each))
         raise ImportError(f"deniable.{name} needs {missing}; install the learning part: pip install 'deniable[learn]'.")
-    value = getattr(import_module(f"deniable.{place}"), name)
-    setattr(sys.modules["deniable"], name, value)
-    return value
+    return getattr(import_module(f"deniable.{place}"), name)
 
 
 def __dir__() -> list[str]:

@@ -74,8 +74,8 @@ class Plan:
 class Synthesizer:
     """Learns a model of a confidential table under differential privacy.
 
-    The cost is fixed when it is made. Each `fit` costs as much as `plan` states, again; there is no ledger, so anyone who
-    calls must add up what other objects, programs and people spend on the same people.
+    The cost is fixed when it is made. Each `fit` costs as much as `plan` states, again. There is no ledger: the caller
+    must add up what other objects, programs and people spend on the same people.
 
     Args:
         schema: the public description of the table.
