@@ -24,7 +24,6 @@ from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.foundation.tables import Tally
 from deniable.measurements.certificate import FILE as CERTIFICATE_FILE
 from deniable.measurements.document import FILE as MEASURED_FILE
-from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 from deniable.privacy.step_costs import SHARED, StepCost
 
@@ -227,12 +226,15 @@ class PlannedStep:
         return self.task != self.name
 
 
-def step_cost(step: PlannedStep, probabilities: Mapping[str, Fraction], most_records: int = 1) -> StepCost:
-    """The cost of a step for the part that it reads, and for a person where several records of each are read.
+def step_cost(
+    step: PlannedStep, probabilities: Mapping[str, Fraction], guarantee: Guarantee | None, most_records: int = 1
+) -> StepCost:
+    """The cost of a step for the part that it reads.
 
     Args:
         step: the step.
         probabilities: probability of each part of the split.
+        guarantee: the cost of its events, for one person if several records of each are read.
         most_records: the most records of one person that are read.
 
     Raises:
@@ -247,7 +249,7 @@ def step_cost(step: PlannedStep, probabilities: Mapping[str, Fraction], most_rec
         part=read,
         probability=probability,
         events=tuple(replace(event, part=read, sampling_rate=probability) for event in step.events),
-        guarantee=None if step.guarantee is None else of_person(step.guarantee, most_records),
+        guarantee=guarantee,
         record=step.record,
         most_records=most_records,
     )

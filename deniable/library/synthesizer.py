@@ -112,7 +112,7 @@ class Synthesizer:
         self._steps = steps_of(self._entry, schema.domain, lambda whole: whole)
         if any(step.public is not None for step in self._steps):
             raise InvalidInput("a learner that counts a public file needs the release flow; choose another.")
-        costs = tuple(step_cost(step, _WHOLE) for step in self._steps if step.part is not None)
+        costs = tuple(step_cost(step, _WHOLE, step.guarantee) for step in self._steps if step.part is not None)
         document = self._entry.model_dump(mode="json", fallback=str)
         relation = relation_of(document)
         self.plan = Plan(

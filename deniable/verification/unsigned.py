@@ -35,7 +35,7 @@ UNSIGNED: Final = "release.json"
 """The description of a release that the library made; releases of the flow have a signed record instead."""
 FORMAT: Final = "deniable unsigned release 1"
 _ORIGIN = "who made the release is known"
-_FORM = f"{UNSIGNED} describes a release"
+_FORM = "release.json describes a release"
 _COSTS = "the stated costs follow from the events"
 
 
@@ -65,7 +65,7 @@ def verify_unsigned(folder: Folder) -> ReleaseReport:
         lambda: (check_composition(record, step_costs(record)),),
         lambda: (check_planned(record, Domain.from_document(schema), step_costs(record)),),
         lambda: (check_totals(record, step_costs(record)),),
-        lambda: (Check(f"{STATEMENT} states what follows", tuple(differences_without_ledger(stated, record))),),
+        lambda: (Check("privacy.json states what follows", tuple(differences_without_ledger(stated, record))),),
         lambda: document_checks(folder, names, schema, record),
     )
     for check in checks:
@@ -78,7 +78,7 @@ def verify_unsigned(folder: Folder) -> ReleaseReport:
 def _files(check: Check) -> Check:
     """The check of the files, in words for a folder that nobody signed."""
     faults = tuple(fault.replace("signed", "saved") for fault in check.faults)
-    return Check(f"every file is as {UNSIGNED} describes it, and none is missing or added", faults)
+    return Check("every file is as release.json describes it, and none is missing or added", faults)
 
 
 def described_unsigned(text: str) -> Mapping[str, Any]:

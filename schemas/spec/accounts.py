@@ -11,6 +11,7 @@ from typing import Any, Literal
 from deniable.foundation.domain import Person
 from deniable.learners.registry import relation_of
 from deniable.mechanisms import PlannedStep, step_cost
+from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 from deniable.privacy.loss_laws import without_law
 from deniable.privacy.neighbours import RECORD, Relation
@@ -195,4 +196,5 @@ def cost_of(spec: ReleaseSpec, step: PlannedStep) -> StepCost:
     Raises:
         ValueError: the step reads no part, and so costs nothing.
     """
-    return step_cost(step, spec.split.probabilities, spec.most_records)
+    guarantee = None if step.guarantee is None else of_person(step.guarantee, spec.most_records)
+    return step_cost(step, spec.split.probabilities, guarantee, spec.most_records)
