@@ -20,7 +20,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan new verify replay audit compare test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-guarantees bench-peers bench-inference bench-buckets papers paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
+.PHONY: help install release plan design new verify replay audit compare test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-guarantees bench-peers bench-inference bench-buckets papers paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -29,6 +29,9 @@ release: $(RUNTIME) ## run the release that SPEC=path describes (default: ACS Ma
 
 plan: $(RUNTIME) ## show what the release of SPEC=path would cost, and whether the budget allows it
 	@$(BIN)/python -m deniable release plan $(SPEC) $(if $(ALL),--all)
+
+design: $(RUNTIME) ## show what the total of SPEC=path buys with tested seeds; CURVE=1 compares accounts, TARGET="half=200,..." solves, AFTER=release predicts
+	@$(BIN)/python -m deniable release design $(if $(and $(AFTER),$(filter file,$(origin SPEC))),,$(SPEC)) $(if $(AFTER),--after $(AFTER)) $(if $(CURVE),--curve) $(if $(TARGET),--target $(TARGET)) $(if $(OUT),--out $(OUT))
 
 # Requires a variable, with a one-sentence message.
 given = @$(if $($(1)),:,echo "$(1) must be given: make $@ $(1)=$(2)" >&2; exit 1)

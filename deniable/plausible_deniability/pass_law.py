@@ -150,7 +150,13 @@ def _poisson(mean: float, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def largest_law(
-    attempts_per_row: float, *, plausible: int, epsilon: float, delta: float, mu: float = 0.0
+    attempts_per_row: float,
+    *,
+    plausible: int,
+    epsilon: float,
+    delta: float,
+    mu: float = 0.0,
+    most_counts: int = MOST_COUNTS,
 ) -> PassLaw | None:
     """The law that passes most, at every count, of those whose every pair costs at most (epsilon, delta).
 
@@ -160,6 +166,7 @@ def largest_law(
         epsilon: above 0.
         delta: in (0, 1).
         mu: shift of a Gaussian mechanism on the same rows with which each pair is composed; 0 for none.
+        most_counts: the largest number of counts with a probability between 0 and 1.
 
     Returns:
         The law; None if no law within the bound passes all records from some count on, or only from one too large.
@@ -170,7 +177,7 @@ def largest_law(
     passes: list[float] = []
     count, rate, step = plausible, 0.0, 0.0
     while not bound.holds(rate, tau * count):
-        if len(passes) == MOST_COUNTS:
+        if len(passes) == most_counts:
             return None
         reached = _next_rate(bound, rate, tau * count, step)
         least = tau * count * passes[-1] if passes else 0.0

@@ -1,11 +1,13 @@
 """Seeds of which the learnt model predicts that none would pass are refused before they are charged."""
 
+import argparse
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from deniable.foundation.errors import Refused
+from flows.cli.release.design import COMMAND
 from stores.ledger.state_ledger import state_ledger
 from tests.published import Published, another, faults, leaves, with_change
 from tests.small_release import QUICK, SPEC
@@ -86,6 +88,22 @@ def test_a_release_whose_model_chooses_the_prefix_says_so_and_holds(drawn: Drawn
     assert "`prefix.json` names them" in published.files["PRIVACY.md"].decode()
     assert "| `prefix.json` |" in published.files["README.md"].decode()
     assert "omega" not in published.record["spec"]["document"]["synthesis"]
+
+
+def test_a_design_after_the_release_predicts_every_prefix_as_the_release_did(
+    drawn: Drawn, published: Published, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = drawn.workspace.state
+    asked = argparse.Namespace(
+        spec=None, after="people-1", curve=False, target=None, out=None, keys=None, k=None, eps0=None, gamma=1
+    )
+    assert COMMAND.run(asked, state) == 0
+    said = capsys.readouterr().out
+    prefix = published.document("prefix.json")
+    for length, share in enumerate(prefix["predicted_to_pass"], 1):
+        (line,) = [line for line in said.splitlines() if line.strip().startswith(f"{length} ")]
+        assert f"{share:.1%}" in line
+        assert ("chosen" in line) == (length == len(prefix["copied_attributes"]))
 
 
 def test_no_value_of_the_stated_prefix_can_be_changed(published: Published) -> None:

@@ -161,14 +161,19 @@ def _chosen(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any]
         Refused: no attempt is predicted to pass.
     """
     net = model_from_document(domain, given["model"])
+    shares = predicted_shares(net, law, public_rows=entry.public_rows)
+    names = [domain.names[column] for column in net.order.tolist()]
+    attempts = float(entry.attempts_per_row * entry.public_rows)
+    return net, shares, chosen_prefix(names, shares, attempts=attempts, omega=entry.omega)
+
+
+def predicted_shares(net: Network, law: PassLaw, *, public_rows: int) -> list[float]:
+    """The share of attempts that a model predicts to pass, for each length of the prefix from 1 to m - 1."""
 
     def passes(expected: NDArray[np.float64]) -> NDArray[np.float64]:
         return law.probability(np.floor(expected).astype(np.int64))
 
-    shares = passing_shares(net, range(1, len(net.domain)), passes, public_rows=entry.public_rows)
-    names = [domain.names[column] for column in net.order.tolist()]
-    attempts = float(entry.attempts_per_row * entry.public_rows)
-    return net, shares, chosen_prefix(names, shares, attempts=attempts, omega=entry.omega)
+    return passing_shares(net, range(1, len(net.domain)), passes, public_rows=public_rows)
 
 
 def _foresee(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any]) -> None:
