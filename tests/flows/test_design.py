@@ -51,8 +51,9 @@ def test_a_design_is_shown_without_data(spec: Path, tmp_path: Path, capsys: pyte
 
 @pytest.mark.parametrize("missing", ["half", "epsilon"])
 def test_a_target_is_met_in_the_number_that_is_missing(
-    missing: str, spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    missing: str, spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(designs, "_FINE", 0.1)
     numbers = {"half": "150", "records": "300", "share": "0.4", "epsilon": "1.8"}
     del numbers[missing]
     target = ",".join(f"{name}={value}" for name, value in numbers.items())
