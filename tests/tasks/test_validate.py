@@ -10,7 +10,7 @@ from pandera import config
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.record.exact_stops import LEFT_OUT, of_a_person
-from flows import __main__ as command
+from flows.cli import running
 from stores.tables.tables import VALID as MARK
 from stores.tables.tables import malformed_rows
 from stores.vault.exact_counts import RefusedByCounts
@@ -122,13 +122,13 @@ def test_the_command_shows_the_counts_to_whoever_may_read_them(
 ) -> None:
     with workspace_of(write_people(tmp_path, ALL, max_dropped_share=0)) as workspace, pytest.raises(Refused) as caught:
         validate(workspace, ingest(workspace))
-    command._tell_counts(caught.value)
+    running._tell_counts(caught.value)
     assert capsys.readouterr().err.startswith(
         "Internal, for cleared staff:\n7 of 9 rows in scope (77.778%) are left out"
     )
     caught.value.details.unlink()
-    command._tell_counts(caught.value)
-    command._tell_counts(Refused("no counts."))
+    running._tell_counts(caught.value)
+    running._tell_counts(Refused("no counts."))
     assert capsys.readouterr().err == ""
 
 

@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -139,6 +141,39 @@ def test_a_lower_stated_cost_is_found_even_with_the_right_digests(folder: Path) 
     report = deniable.verify(folder)
     assert not report.holds
     assert any("cost.total.epsilon" in line for line in report.lines)
+
+
+def altered(place: str, value: object) -> Callable[[dict[str, Any]], object]:
+    """Put a value at a place of the description, or take out what is there if it is None."""
+    *outer, last = place.split(".")
+
+    def alter(described: dict[str, Any]) -> None:
+        for part in outer:
+            described = described[part]
+        described[last] = value
+        if value is None:
+            del described[last]
+
+    return alter
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "check"),
+    [
+        ("format", "another", "release.json describes a release"),
+        ("cost", None, "release.json describes a release"),
+        ("spec.digest", "0" * 64, "spec, domain and number of records agree"),
+        ("cost.steps", None, "the stated costs follow from the events"),
+    ],
+)
+def test_each_check_of_a_description_fails_by_name(folder: Path, place: str, value: object, check: str) -> None:
+    path = folder / "release.json"
+    described = json.loads(path.read_text(encoding="utf-8"))
+    altered(place, value)(described)
+    path.write_text(json.dumps(described), encoding="utf-8")
+    failed = [line for line in deniable.verify(folder).lines if check in line]
+    assert failed
+    assert not failed[0].startswith("ok"), failed
 
 
 def test_a_release_is_saved_to_a_new_folder_alone(release: deniable.Release, folder: Path) -> None:
