@@ -69,6 +69,13 @@ def spec_page() -> str:
     from schemas.spec.release_spec import ReleaseSpec, load_spec
 
     schema = ReleaseSpec.model_json_schema(mode="serialization")
+    # A model that is written by a function of its own has its entries only as it is read.
+    as_read = ReleaseSpec.model_json_schema()["$defs"]
+    schema["$defs"] |= {
+        name: as_read[name]
+        for name, part in schema["$defs"].items()
+        if "type" in part and "properties" not in part and name in as_read
+    }
     known = list(_subclasses(Strict))
     models = {model.__name__: model for model in known}
     # Models of one name have that of their module, too.
@@ -152,7 +159,7 @@ def _type(field: Mapping[str, Any]) -> str:
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
-        return ", ".join(f"`{value}`" for value in field["enum"][:_LONGEST_ENUMERATION])
+        return ", ".join(_value(each) for each in field["enum"][:_LONGEST_ENUMERATION])
     kind = "number" if field.get("format") == "fraction" else field.get("type", "value")
     if kind == "array":
         return f"list of {_type(field['items'])}" if field.get("items") else "list"
@@ -168,6 +175,12 @@ def _type(field: Mapping[str, Any]) -> str:
     }
     bounds = [f"{words} {field[key]}" for keys, words in _BOUNDS.items() for key in keys if key in field]
     return " ".join([names.get(kind, str(kind)), ", ".join(bounds)]).strip()
+
+
+def _value(value: Any) -> str:
+    """Show one of the values of an enumeration, which stands in a cell of a table."""
+    in_words = {"\t": "a tab", " ": "a space"}
+    return in_words.get(value) or "`" + str(value).replace("|", "\\|") + "`"
 
 
 def _shown(default: Any) -> str:

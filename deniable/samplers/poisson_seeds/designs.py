@@ -225,7 +225,7 @@ def solved(wish: Wish, half: int, asked: Quantity) -> Wish:
     """The release that passes half of its attempts from so many plausible seeds on, in one quantity.
 
     Args:
-        wish: the release; its value of the quantity asked for is ignored.
+        wish: the release; its value of the wanted quantity is ignored.
         half: the number of plausible seeds from which half of the attempts are to pass, at most.
         asked: `records`, the largest number; `share`, the largest of the model; or `epsilon`, the smallest total.
 

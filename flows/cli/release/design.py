@@ -409,7 +409,7 @@ def _show_target(console: Console, wish: "Wish", target: dict[str, float]) -> No
     }
     table = _table("", "", "")
     for name in QUANTITIES:
-        table.add_row(name, shown[name], "found" if name == missing else "as asked")
+        table.add_row(name, shown[name], "found" if name == missing else "as given")
     table.add_row("floor", f"{wish.plausible:,} plausible seeds", "the spec's")
     table.add_row("public rows", f"{wish.public_rows:,}", "the spec's")
     console.print(table)
