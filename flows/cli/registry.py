@@ -21,7 +21,7 @@ LINES: Final = tuple(
         "release held": "list releases that await a decision, and what to review",
         "release approve": "let a held release be published",
         "release refuse": "never let a held release be published",
-        "release design": "show what a total buys with tested seeds, without data",
+        "release design": "show how a total is shared by model and seeds",
         "release find": "find published releases and discoveries",
         "release runs": "list the runs in Prefect, their outcome, and what to do next",
         "release compare": "show what changed from one release to another",

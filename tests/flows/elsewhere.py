@@ -85,7 +85,7 @@ class Auditor:
             "/home/auditor/acs_ma-20261120T074500Z": str(self.folder),
             "/home/auditor/": f"{self.home}/",
             "--dataset acs_ma": "--dataset people",
-            ".venv/bin/python": python,
+            ".venv/bin/deniable": f"{python} -m deniable",
         }.items():
             assert any(shown in line for line in said), shown
             said = [line.replace(shown, here) for line in said]

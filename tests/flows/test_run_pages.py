@@ -229,7 +229,7 @@ def test_the_page_of_a_release_has_the_lines_of_the_terminal_and_no_figure_of_re
         "release": f"{looked_at.name}: published",
         "replay": f"replay of {looked_at.name}: the same",
     }
-    [said] = [text for command, text in looked_at.said.items() if command.startswith("release")]
+    [said] = [text for command, text in looked_at.said.items() if command.startswith("release make")]
     shown = {" ".join(DURATION.sub("", line.strip("│ ")).split()) for line in said.splitlines()}
     assert "learn structure: " in lines["release"]
     assert [line for line in lines["release"] if " ".join(line.split()) not in shown] == []

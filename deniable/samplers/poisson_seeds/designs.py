@@ -174,8 +174,8 @@ def deltas_beside(pairs: Pairs, mu: float, epsilon: float) -> tuple[float, float
     for a, b in pairs:
         curves = np.array(poisson_curves(a, b, points))
         envelope = np.maximum(envelope, curves)
-        worst = max(worst, *(curves @ weights).tolist())
-    return worst, float((envelope @ weights).max())
+        worst = max(worst, *(curves * weights).sum(axis=1).tolist())
+    return worst, float((envelope * weights).sum(axis=1).max())
 
 
 def smallest_threshold(wish: Wish, *, composed: bool) -> int | None:
