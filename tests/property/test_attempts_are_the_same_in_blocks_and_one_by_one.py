@@ -145,7 +145,14 @@ def test_blocks_release_the_same_records(
     assert 0 < require_same(net, seeds, omega, test, name) < ATTEMPTS
 
 
-@pytest.mark.parametrize("omega", [{4: 1}, {4: 1, 5: 2, 6: 1}, {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}])
+@pytest.mark.parametrize(
+    "omega",
+    [
+        pytest.param({4: 1}, marks=pytest.mark.nightly),
+        {4: 1, 5: 2, 6: 1},
+        pytest.param({0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}, marks=pytest.mark.nightly),
+    ],
+)
 @pytest.mark.parametrize(
     ("given", "counting"),
     [

@@ -77,7 +77,14 @@ def test_each_step_from_the_threshold_to_the_composed_law_needs_fewer_plausible_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("asked", "half"), [("records", 60), ("share", 60), ("epsilon", 60)])
+@pytest.mark.parametrize(
+    ("asked", "half"),
+    [
+        ("records", 60),
+        pytest.param("share", 60, marks=pytest.mark.nightly),
+        pytest.param("epsilon", 60, marks=pytest.mark.nightly),
+    ],
+)
 def test_what_is_solved_for_meets_the_target_and_hardly_more(
     asked: Quantity, half: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
