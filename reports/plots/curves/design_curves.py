@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from deniable.privacy.loss import Guarantee
 from deniable.samplers.poisson_seeds.designs import ACCOUNTS, Curves
@@ -105,6 +105,9 @@ def _draw_trade_off(axes: Axes, one_record: Sequence[tuple[int, Guarantee]], thr
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda epsilon, _: f"{epsilon:g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("δ of one record")
     axes.set_ylabel("ε of one record")
     set_title(axes, "Theorem 1 over t", threshold)
