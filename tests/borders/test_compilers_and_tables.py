@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
-import pytest
 from numba import njit, types
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
@@ -73,7 +72,7 @@ def test_pandera_keeps_the_function_of_a_check() -> None:
 
 
 def test_dask_names_workers_that_were_killed_and_encrypts_by_files() -> None:
-    distributed = pytest.importorskip("distributed")
+    import distributed  # noqa: PLC0415 - installed with a cluster
     from distributed.scheduler import KilledWorker  # noqa: PLC0415 - installed with a cluster
     from distributed.security import Security  # noqa: PLC0415
 
