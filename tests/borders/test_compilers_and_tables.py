@@ -42,7 +42,7 @@ class _Floats(NamedTuple):
 
 def test_numba_calls_the_kernel_that_was_registered_for_a_type_of_arrays() -> None:
     def total(_: Any) -> Any:
-        raise NotImplementedError
+        raise TypeError("compiled code must call the kernel that is registered for the type")
 
     @implements(total, _Floats)
     @njit

@@ -64,10 +64,11 @@ def test_the_cost_is_known_before_the_data_and_is_of_each_fit() -> None:
     assert 0.99 < synthesizer.plan.epsilon <= 1
     assert synthesizer.plan.delta <= 1e-9
     assert (synthesizer.fits, synthesizer.spent.epsilon) == (0, 0)
-    synthesizer.fit(people())
+    first = synthesizer.fit(people())
     with pytest.raises(deniable.AlreadySpent, match="again=True"):
         synthesizer.fit(people())
-    synthesizer.fit(people(), again=True)
+    second = synthesizer.fit(people(), again=True)
+    assert dict(first._learnt) != dict(second._learnt), "each fit has noise of its own"
     assert (synthesizer.fits, synthesizer.spent.epsilon) == (2, 2 * synthesizer.plan.epsilon)
 
 
@@ -88,8 +89,12 @@ def test_a_table_that_does_not_fit_the_schema_costs_nothing_and_is_not_quoted() 
 
 
 def test_rows_outside_the_schema_can_be_left_out() -> None:
+    from deniable.library.frames import codes_of_frame  # noqa: PLC0415 - not public
+
     table = people()
     table["sex"][:5] = ["Hidden"] * 5
+    others = codes_of_frame(people(), SCHEMA.domain)[5:]
+    np.testing.assert_array_equal(codes_of_frame(table, SCHEMA.domain, drop_invalid=True), others)
     deniable.Synthesizer(SCHEMA, epsilon=1, learner="marginals").fit(table, drop_invalid=True)
 
 
