@@ -566,3 +566,31 @@ def test_noise_that_is_n_times_too_small_is_found() -> None:
     too_small = np.rint(noise / 200).astype(np.int64)
     assert follows_laplace(noise, plan.scale)
     assert not follows_laplace(too_small, plan.scale)
+
+
+def test_the_noise_of_a_histogram_names_everything_that_decides_it() -> None:
+    opened = []
+
+    def open_stream(*, mechanism: str, parameters: Document) -> WordStream:
+        opened.append(parameters)
+        return streams(0)(mechanism=mechanism, parameters=parameters)
+
+    counts = FamilyCounts(PEOPLE, ((),) * len(PEOPLE))
+    for bins in (6, 30):
+        Histograms(PEOPLE, Fraction(1), bins=bins).run(counts, Graph.without_edges(PEOPLE), open_stream)
+    by_name = [each for each in opened if each["attribute"] == PEOPLE.names[4]]
+    assert [each["bins"] for each in by_name] == [[value // 5 for value in range(30)], [*range(30)]]
+    assert all(each["domain"] == PEOPLE.digest and each["scale"] == 4 for each in opened)
+
+
+@pytest.mark.parametrize("most", [1, 7])
+def test_every_attribute_that_is_left_has_a_candidate_however_few_there_may_be(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(structure, "MOST_CANDIDATES", most)
+    codes = np.random.default_rng(6).integers(0, 2, (300, 12)).astype(np.uint16)
+    search = NetworkSearch(planned(binary(12), degree=1), Rows(codes), streams(1))
+    found = search._candidates((0, 1))
+    assert sorted({family.child for family in found}) == [*range(2, 12)]
+    assert all(len(family.parents) == 1 for family in found)
+    assert len(search.run()) == 12

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from math import comb
+from math import ceil, comb, log1p
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.learners.cfs.parameters import integer_weights
 from deniable.models.bayes_net import BayesNet
 from deniable.models.graph import Graph
+from deniable.plausible_deniability import sampled_tests
 from deniable.plausible_deniability.mechanism_one import Counting, MechanismOne, synthesize_by_scan, synthesize_counted
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.privacy_tests import PrivacyTest, pass_probability
@@ -331,3 +332,22 @@ def test_the_event_has_the_probability_that_is_drawn_with() -> None:
         replace(made, check_probability=Fraction(1))
     with pytest.raises(InvalidInput, match="max_plausible must be at least k = 8, got 7"):
         replace(made, max_plausible=7)
+
+
+@pytest.mark.parametrize("attempt", GRID[:4])
+def test_beyond_its_last_count_a_law_falls_no_faster_than_at_it(
+    attempt: SampledTestEvent,
+) -> None:
+    """There q(c + 1) is at most 1, q(c) at least that of the last count, and c at least their number."""
+    passes = law_of(attempt).passes
+    for heights, slopes in sampled_tests._lines(attempt):
+        x = slopes[1] / passes[1]
+        assert max(x, 1 / x) == pytest.approx(float(attempt.ratio), rel=1e-5)
+        assert heights[-1] == pytest.approx(1, rel=1e-5)
+        assert slopes[-1] == pytest.approx(x * (len(passes) - 1) * passes[-1], rel=1e-5)
+
+
+def test_the_epsilon_of_a_record_has_six_decimals_and_is_no_larger_than_it_must_be() -> None:
+    attempt = replace(GRID[0], public_rows=1000)
+    found = record_guarantee(attempt, 0.4).epsilon
+    assert found == ceil(log1p(1 / 1000) * 10**6) / 10**6

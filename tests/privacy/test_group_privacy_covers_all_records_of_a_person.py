@@ -296,3 +296,8 @@ def test_the_smallest_words_of_each_person_are_kept(records: list[tuple[str, int
         own = sorted(word for other, word in records if other == person)
         found = [word for (other, word), is_kept in zip(records, kept, strict=True) if is_kept and other == person]
         assert sorted(found) == own[:most]
+
+
+def test_the_epsilon_of_one_record_has_twelve_digits() -> None:
+    of_one = amounts_of_record({"epsilon": Fraction(1), "delta": Fraction(1, 10**9)}, 3)["epsilon"]
+    assert of_one == Fraction(333_333_333_333, 10**12)

@@ -14,9 +14,11 @@ from pydantic import ValidationError
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
+from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.foundation.rules import Derived, Impossible
 from deniable.learners import certified
+from deniable.learners.certificate_costs import CertificateCost
 from deniable.learners.registry import LEARNERS, entries, steps_of
 from deniable.measurements import certificate as certificates
 from deniable.measurements.certificate import (
@@ -31,6 +33,7 @@ from deniable.measurements.certificate import (
 )
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
+from deniable.privacy.composition import epsilon_to_zcdp
 from deniable.record.schema_document import describe_domain
 
 Document = dict[str, Any]
@@ -344,3 +347,29 @@ def test_a_certificate_of_no_table_is_the_noise_alone_and_says_nothing(monkeypat
 def test_pairs_that_are_left_out_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certificates, "LARGEST", 18)
     assert certificate(measured(*ONES)).statement.endswith(" It says nothing about 3 more, whose tables are too large.")
+
+
+@pytest.mark.parametrize("law", [NoiseLaw("laplace", Fraction(7, 2)), NoiseLaw("gaussian", Fraction(50))])
+def test_a_certificate_has_the_noise_that_is_charged_from_a_stream_that_says_of_what(law: NoiseLaw) -> None:
+    opened: list[dict[str, Any]] = []
+
+    def open_stream(*, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:
+        opened.append({"mechanism": mechanism, **parameters})
+        return ReleaseKey(bytes(32)).stream(step="learn", mechanism=mechanism, inputs="", parameters=parameters)
+
+    counts = [np.arange(24).reshape(4, 6)]
+    found = certified.noisy_error(counts, [counts[0] + 3], law, open_stream, DOMAIN, Workload(((0, 4),)))
+    named = {"law": law.law, "amount": law.amount, "domain": DOMAIN.digest, "pairs": [["a0", "a4"]]}
+    assert opened == [{"mechanism": "certificate", **named}]
+    stream = ReleaseKey(bytes(32)).stream(step="learn", mechanism="certificate", inputs="", parameters=named)
+    drawn = DiscreteLaplace(law.amount) if law.law == "laplace" else DiscreteGaussian(law.amount)
+    assert found == 3 + int(drawn.sample(stream, 1)[0])
+
+
+@pytest.mark.parametrize("epsilon", ["1/50", "1/3", "1", "20"])
+def test_the_variance_of_a_certificate_is_rounded_up_to_four_digits(epsilon: str) -> None:
+    cost = CertificateCost(Fraction(epsilon), Fraction(1, 10**9), Fraction(1, 100))
+    variance = cost.amount("gaussian")
+    exact = 1 / (2 * 0.01 * epsilon_to_zcdp(float(Fraction(epsilon)), 1e-9))
+    assert exact < variance <= exact * 1.001
+    assert float(f"{float(variance):.3e}") == pytest.approx(float(variance), rel=1e-15)

@@ -8,7 +8,7 @@ import pytest
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed, smooth_value_counts
 from deniable.learners.loglinear.estimation.counting import CountedOnce, Partition, RowCounter
 from deniable.learners.loglinear.estimation.empirical_bayes import (
@@ -381,3 +381,19 @@ def test_the_same_question_asked_again_has_fresh_noise() -> None:
     finest, counts = Partition.finest(domain), np.full((2, 2), 5)
     first, second = (doors.measure((0, 1), finest, counts, 1) for _ in range(2))
     assert not np.array_equal(first.values, second.values)
+
+
+def test_the_noise_of_a_table_names_everything_that_decides_it() -> None:
+    """Two tables that differ in one of these have unlike noise, even with the same key."""
+    domain = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(2)))
+    plan, opened = LoglinearRecipe(Fraction(1), Fraction(0)).calibrate(domain), []
+
+    def open_stream(*, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:
+        opened.append((mechanism, parameters))
+        return ReleaseKey(bytes(32)).stream(step="test", mechanism=mechanism, inputs="", parameters=parameters)
+
+    Measurements(plan, open_stream).measure((0, 1), Partition.finest(domain), np.full((2, 2), 5), 1)
+    named = {"turn": 1, "attributes": ["a0", "a1"], "buckets": [[0, 1], [0, 1]], "shares": 1}
+    assert opened == [
+        ("counts", {**named, "noise": "laplace", "amount": plan.amount, "domain": domain.digest}),
+    ]

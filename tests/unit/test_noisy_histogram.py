@@ -330,3 +330,8 @@ def test_the_bound_on_failure_is_the_tail_beyond_the_other_people() -> None:
     for k in (1, 2, 50, mechanism.threshold):
         tail = float(discrete_laplace_tail(RECIPE.epsilon_cells, mechanism.threshold - (k - 1)))
         assert mechanism.failure_probability(k, 3) == pytest.approx(min(1.0, 3 * tail), rel=1e-12)
+
+
+def test_a_k_of_one_asks_no_more_than_the_threshold_of_delta() -> None:
+    of_one = replace(RECIPE, k=1, beta=MICRO, max_rows=10**6).calibrate()
+    assert of_one.threshold >= RECIPE.calibrate().threshold

@@ -366,3 +366,37 @@ def test_a_probability_whose_terms_underflow_is_not_passed_over() -> None:
     # The first term is below 1e-308, and all others relative to it are beyond 1e308.
     assert bounds._tail(100_000, 100_000, 50_000, 10.0, 90.0, expm1(0.1)) == 1
     assert not bounds.satisfies_theorem_o_for_fewer(40, 10**5, 10, 1e3, expm1(1.0), 1e-5)
+
+
+@pytest.mark.parametrize(("people", "draws", "x"), [(400, 1000, 3), (50, 700, 20), (1000, 200, 0)])
+def test_a_tail_of_many_terms_is_that_of_the_library(people: int, draws: int, x: int) -> None:
+    """The terms are added in blocks of 64; none is left out where one block ends and the next begins."""
+    alpha, others, growth = 2.5, 7.5, 0.75
+    first = int(growth * (alpha + max(x - 1, 0))) + 1
+    assert draws - first > 2 * bounds._TERMS
+    whole = stats.betabinom.sf(first - 1, draws, x + alpha, people - x + others)
+    assert bounds._tail(people, draws, x, alpha, others, growth) == pytest.approx(whole, rel=1e-9)
+
+
+def test_a_tail_whose_rounded_sum_exceeds_one_is_one() -> None:
+    # The logarithm of its sum is 5e-12.
+    assert bounds._tail(5000, 5000, 2500, 10.0, 90.0, 0.3) == 1
+
+
+def test_an_origin_that_would_need_more_draws_than_there_are_adds_nothing() -> None:
+    """With g (alpha + x - 1) = m already for one worker, no number of draws exceeds the bound of an occupied origin."""
+    people, draws, origins, alpha, growth = 3, 4, 2, 2.0, 2.0
+    # An empty origin has the same bound, which is lowered for rounding: all four draws.
+    empty = stats.betabinom.sf(3, draws, alpha, people + alpha)
+    assert bounds.disclosure(people, draws, origins, alpha, growth) == pytest.approx(empty, rel=1e-9)
+
+
+def test_a_single_origin_counts_where_its_workers_could_be_drawn_too_often() -> None:
+    """Whether one origin alone may exceed the bound depends on all workers but one, who are all there."""
+    # Without rounding, 3 draws are as many as the bound: no draw exceeds it.
+    at_the_bound = 3 / bounds._LOWER
+    assert at_the_bound * bounds._LOWER == 3
+    assert bounds.satisfies_theorem_o_for_fewer(1, 3, 2, 1.0, at_the_bound, 1e-9, kept=0.5)
+    assert not bounds.satisfies_theorem_o_for_fewer(1, 3, 2, 1.0, 2.9, 1e-9, kept=0.5)
+    # 0.31 (10 + 1) exceeds 3, and 0.31 (10 - 1) does not.
+    assert bounds.satisfies_theorem_o_for_fewer(2, 3, 2, 10.0, 0.31, 1e-9, kept=0.5)

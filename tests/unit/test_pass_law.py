@@ -1,6 +1,7 @@
 import json
 from fractions import Fraction
 from itertools import pairwise
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from deniable.foundation.errors import InvalidInput
+from deniable.plausible_deniability import pass_law
 from deniable.plausible_deniability.pass_law import (
     PassLaw,
     epsilon_of_shift,
@@ -18,7 +20,7 @@ from deniable.plausible_deniability.pass_law import (
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import PASSES_OUT_OF, DiscreteGaussianEvent, PoissonAttemptsEvent, from_record
 from deniable.privacy.loss_laws import pld_by_hand
-from deniable.privacy.poisson_pairs import poisson_curves
+from deniable.privacy.poisson_pairs import envelope_pair, poisson_curves, worst_curves
 from deniable.privacy.remembered import REMEMBERED
 
 FINE = 1e-4
@@ -177,3 +179,26 @@ def test_probabilities_are_read_from_the_table() -> None:
 def test_a_shift_or_a_delta_without_an_epsilon_is_refused(mu: float, delta: float) -> None:
     with pytest.raises(InvalidInput, match="must be above 0 and delta in"):
         epsilon_of_shift(mu, delta)
+
+
+@pytest.mark.parametrize("slope", [0.5, 1.0, 2.0])
+def test_the_search_for_a_law_ends_after_a_few_laws_near_its_total(slope: float) -> None:
+    """Where the cost is a line in the logarithm of the share, two laws determine it, and the third is near enough."""
+    tried: list[float] = []
+
+    def cost_of(share: float) -> float:
+        tried.append(share)
+        return 1 + slope * pass_law._TYPICAL_SLOPE * (log(share) - log(0.05))
+
+    found: Any = pass_law._law_near(f"a line of slope {slope}", 1.0, 0.5, lambda share: share, cost_of)  # type: ignore[arg-type, return-value]
+    assert 1 - pass_law._NEAR <= cost_of(found) <= 1
+    assert len(tried) <= 4
+
+
+def test_the_envelope_is_computed_at_every_point_of_a_small_grid() -> None:
+    rates, step = np.array([0.0, 0.1, 0.25, 0.3]), 0.125
+    pair = envelope_pair(rates, step)
+    for epsilon in (step, 3 * step, 5 * step):
+        mass = pair.probabilities @ np.maximum(0, -np.expm1(epsilon - pair.finite_losses))
+        worst = max(float(side[0]) for side in worst_curves(rates, np.array([epsilon])))
+        assert pair.infinity_mass + mass == pytest.approx(worst, rel=1e-5)

@@ -11,6 +11,7 @@ import pytest
 from deniable.foundation.errors import InvalidInput
 from deniable.plausible_deniability.privacy_tests import (
     PrivacyTest,
+    attempt_guarantee,
     best_t,
     bucket,
     exact_delta,
@@ -270,3 +271,12 @@ def test_the_window_around_a_seed_is_not_the_bucket(vectors: dict[str, Any]) -> 
         theorem_1(k=50, gamma=4, eps0=1, t=36).epsilon
     ) * shares * q[30] / 10_000
     assert found == near(excess)
+
+
+def test_an_attempt_costs_at_least_what_a_row_more_changes_in_the_number_of_attempts() -> None:
+    """Where no release is near its threshold, ln(1 + 1 / N0) is left; and each epsilon is given with six decimals."""
+    rows = 1000
+    found = attempt_guarantee(
+        delta=0.4, k=60, gamma=Fraction(2), eps0=Fraction(1), public_rows=rows, drop_probability=Fraction(1, 4)
+    )
+    assert found.epsilon == math.ceil(math.log1p(1 / rows) * 1e6) / 1e6

@@ -138,6 +138,38 @@ PROOFS: tuple[Proof, ...] = (
         proof="The degree is below the number of attributes of several values: there is a table if there is one such "
         "attribute. If there is none, no noise is drawn, and there is no event: the scale is not used.",
     ),
+    Proof(
+        mutants={"00cd7b50ef45": "curves of equal means are computed, too"},
+        proof="The curve of two equal means is max(0, 1 - e^epsilon), with which both envelopes begin.",
+    ),
+    Proof(
+        mutants={"01b8acd4fdbb": "the curve for removing a row is not looked at where no row has the prefix"},
+        proof="Let G be the Gaussian curve, H = 1 - G, e the epsilon, and b the mean with the row. Adding it costs "
+        "e^-b G(e + b) + 1 - e^-b = 1 - e^-b H(e + b), and removing it G(e - b) = 1 - e^(e - b) H(b - e), as H(-t) = "
+        "e^-t H(t). The former is no smaller if H(b + e) <= e^e H(b - e), that is if K(b + e) <= K(b - e) for K(t) = "
+        "e^(-t / 2) H(t). K(t) is the mean of e^(-|L - t| / 2) for a normal L with mean 0, up to a factor. A "
+        "convolution of two even functions that fall with the distance from 0 is such a function, and |b - e| <= b + "
+        "e: the maximum of the two is always the former.",
+    ),
+    Proof(
+        mutants={"0fb423027dd6": "measured tables in the order of a set"},
+        proof="The order of a set of tuples of integers is a function of its members, which are public: candidates "
+        "depend on what was released before, as they do in any order.",
+    ),
+    Proof(
+        mutants={"0426c99e22f5": "the margin of a logarithm is 1e-59"},
+        proof="The logarithm has 80 digits, so that with any margin from 1e-78 on the result is an upper bound. It is "
+        "rounded up to 20 decimals, and differs only if the next 39 digits are all 0 or all 9.",
+    ),
+    Proof(
+        mutants={"048f0cd20711": "a plan of degree 1"},
+        proof="A network is made of the tables that are given; the degree of its plan is not read.",
+    ),
+    Proof(
+        mutants={"090425d03fe3": "the sum of a tail goes on where its last ratios are equal"},
+        proof="There the last term is below 1e-18 of the sum, and each later one is below half of the one before: all "
+        "of them together are below half a unit of the last digit of the sum.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
