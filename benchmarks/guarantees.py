@@ -48,7 +48,7 @@ from deniable.privacy.loss import PrivacyTestEvent
 from schemas.spec.accounts import accounts_of
 from schemas.spec.plan import planned_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec, load_spec
-from stores.tables.sources import opened_source
+from stores.tables.sources.reading import opened_source
 from stores.tables.tables import VALID, encode, frame_of
 from tasks.data.validate import Findings, examine
 

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from multiprocessing import connection
+from pathlib import Path
 
 import pytest
 
@@ -40,11 +41,25 @@ def _import_tests(collected: list[str]) -> None:
     said = os.dup(1)
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
-    # What cannot be imported is reported by every process that collects it again.
-    pytest.main(["--collect-only", "-qq", "--numprocesses=0", *collected])
+    pytest.main(["--collect-only", "-qq", "--numprocesses=0", *collected], plugins=[_Forgetting()])
     os.dup2(said, 1)
     os.close(said)
     os.close(silence)
+
+
+class _Forgetting:
+    """Forgets modules that cannot be imported, so that every process that collects them again reports them.
+
+    Otherwise pytest would find them among the imported modules, half of them executed, and without a test.
+    """
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Forget the module of a report of failure."""
+        if report.failed:
+            path = (Path.cwd() / report.nodeid.partition("::")[0]).resolve()
+            for name, module in [*sys.modules.items()]:
+                if getattr(module, "__file__", None) and Path(str(module.__file__)).resolve() == path:
+                    del sys.modules[name]
 
 
 def _work(asking: socket.socket) -> None:
