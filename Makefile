@@ -244,7 +244,7 @@ $(VENV)/browser/chromium: infra/browser/package-lock.json infra/browser/unpack.m
 
 # Resolves the requirements again for all supported Pythons; needs uv. The files name no index.
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --only-binary :all: --no-header --quiet
-LOCK := $(PIN) pyproject.toml --extra release
+LOCK := $(PIN) pyproject.toml --extra release --extra sources
 lock: $(DEV) ## renew the pinned requirements (needs uv)
 	echo pip | $(PIN) - -o infra/requirements-pip.txt
 	$(LOCK) -o infra/requirements.txt

@@ -33,7 +33,8 @@ from flows.specs import spec_places
 from infra.cluster.choosing import on_its_cluster
 from infra.environment import state_folder
 from schemas.provenance import RECORD
-from schemas.spec.release_spec import TABLE_SUFFIXES, FileSource, load_spec
+from schemas.spec.release_spec import FileSource, load_spec
+from schemas.spec.source_kinds import TABLE_SUFFIXES
 from stores.record.discovery_record import discovery_place
 from stores.releases.deciding import decide, valid_decision
 from stores.releases.resumable_releases import find_release, note_reported, releases_of_run

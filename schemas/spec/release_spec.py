@@ -49,6 +49,7 @@ from schemas.spec.defaults import Derived, completed
 from schemas.spec.evaluation import figure_names, unknown_thresholds
 from schemas.spec.loading import complaint, read_yaml
 from schemas.spec.refresh import Refresh
+from schemas.spec.source_kinds import DECLARED, SourceKind, kind_of_source, kinds_in_words
 from schemas.spec.spec_values import AnyNames, Names, refuse_unknown
 
 if TYPE_CHECKING:
@@ -56,17 +57,15 @@ if TYPE_CHECKING:
 
     from deniable.samplers.entry import SamplerEntry
 
-PARQUET_SUFFIXES = (".parquet", ".pq")
-TEXT_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
-TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _STORES = ("s3://",)
-KNOWN_FORMATS = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, a folder/ of Parquet files, or s3://BUCKET/PREFIX"
+KNOWN_FORMATS = f"a file that ends in {', '.join(kinds_in_words())}, a folder/ of Parquet files, or s3://BUCKET/PREFIX"
 # Draws compare 64-bit words with multiples of the probabilities' common denominator.
 _LARGEST_DENOMINATOR = 10**12
 _LARGEST_CHUNK = 100_000_000
 _MOST_TABLES = 1000
 _MOST_LINES = 50
 _MOST_SKIPPED = 1000
+_MOST_SHEETS = 1000
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _VARIABLE = r"^[A-Z][A-Z0-9_]*$"
 
@@ -116,8 +115,8 @@ class PackageSource(Strict):
 class FileSource(Strict):
     """A file; or Parquet files in a folder, or in an object store.
 
-    The entries from `delimiter` on declare how a table of text is written. Those that are left out are the usual ones:
-    UTF-8, commas (tabs in a .tsv file), double quotes, the columns named in the first line, a decimal point.
+    The entries from `delimiter` on declare how a file is written. Those that are left out are the usual ones: UTF-8,
+    commas (tabs in a .tsv file), double quotes, the columns named in the first line, a decimal point, the first sheet.
 
     Attributes:
         kind: `file`.
@@ -126,11 +125,12 @@ class FileSource(Strict):
         environment: name of an environment variable that, if set, gives the place of the source instead.
         delimiter: what separates the fields of a row.
         quote: what encloses a field.
-        encoding: how characters are encoded.
+        encoding: how characters are encoded; of a file of a statistics program, if it does not say so itself.
         skip_rows: the number of lines above the one that names the columns.
         unit_rows: the number of lines below it that are no records, such as units.
         decimal: what separates decimals in columns of numbers.
         thousands: what separates thousands in columns of numbers.
+        sheet: the sheet of a spreadsheet, by its name or its number from 1.
     """
 
     kind: Literal["file"]
@@ -143,6 +143,7 @@ class FileSource(Strict):
     unit_rows: int | None = Field(default=None, ge=0, le=_MOST_SKIPPED)
     decimal: Literal[".", ","] | None = None
     thousands: Literal[",", ".", " ", "'"] | None = None
+    sheet: Annotated[int, Field(ge=1, le=_MOST_SHEETS)] | Line | None = None
 
     @field_validator("path")
     @classmethod
@@ -165,21 +166,25 @@ class FileSource(Strict):
             raise ValueError(f"must differ from what separates decimals, got {thousands!r} for both")
         return thousands
 
+    @field_validator(*DECLARED)
+    @classmethod
+    def _is_of_its_kind(cls, value: Any, info: ValidationInfo) -> Any:
+        path = info.data.get("path")
+        kind = None if path is None else kind_of_source(path)
+        if value is not None and path is not None and (kind is None or info.field_name not in kind.entries):
+            what = "a folder or a store" if kind is None else kind.words
+            raise ValueError(f"must be left out, because {path} is {what}, which has no such entry")
+        return value
+
     @model_serializer(mode="wrap")
     def _without_what_is_usual(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """The entries, without those of a dialect that are not declared."""
         entries: dict[str, Any] = handler(self)
-        return {name: own for name, own in entries.items() if own is not None or name not in _DIALECT}
+        return {name: own for name, own in entries.items() if own is not None or name not in DECLARED}
 
-    @property
-    def dialect(self) -> dict[str, Any]:
-        """The entries that declare how a table of text is written."""
-        return {name: own for name in _DIALECT if (own := getattr(self, name)) is not None}
-
-
-def is_text_table(place: str) -> bool:
-    """Whether a source of that name is a table of text."""
-    return place.endswith(TEXT_SUFFIXES)
+    def declared_of(self, kind: SourceKind) -> dict[str, Any]:
+        """The entries that declare how a file of a kind is written."""
+        return {name: own for name in kind.entries if (own := getattr(self, name)) is not None}
 
 
 def whole_place(source: Path | str) -> str:
@@ -202,10 +207,7 @@ def whole_place(source: Path | str) -> str:
 
 def is_known_format(place: str) -> bool:
     """Whether a source of that name can be read: a table, a folder of tables, or objects in a store."""
-    return place.endswith((*TABLE_SUFFIXES, "/")) or place.startswith(_STORES)
-
-
-_DIALECT = ("delimiter", "quote", "encoding", "skip_rows", "unit_rows", "decimal", "thousands")
+    return kind_of_source(place) is not None or place.endswith("/") or place.startswith(_STORES)
 
 
 class Split(Strict):
@@ -636,7 +638,8 @@ class ReleaseSpec(Strict):
             return self
         place = whole_place(source)
         # Further files of a source are written as the first.
-        own = self.source.dialect if isinstance(self.source, FileSource) and is_text_table(place) else {}
+        kind = kind_of_source(place)
+        own = {} if kind is None or not isinstance(self.source, FileSource) else self.source.declared_of(kind)
         return self.model_copy(update={"source": FileSource(kind="file", path=place, **own)})
 
     @property

@@ -215,8 +215,8 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("source__kind", "sql", "source: must have the kind package or file"),
         (
             "source__path",
-            "people.xlsx",
-            f"source.path: must be {KNOWN_FORMATS}, got people.xlsx",
+            "people.pdf",
+            f"source.path: must be {KNOWN_FORMATS}, got people.pdf",
         ),
         ("source", {"kind": "file"}, "source.environment: must be given if there is no path"),
         ("dataset", "acs_mb", "did you mean acs_ma?"),
@@ -473,7 +473,7 @@ def test_a_release_can_read_another_file_from_wherever_its_spec_lies(small: Rele
     assert other.source.path == str(tmp_path / "other" / "people.parquet")
     assert (other.folder, other.reading(None)) == (small.folder, other)
     with pytest.raises(InvalidInput, match=r"\.csv"):
-        small.reading(tmp_path / "people.xlsx")
+        small.reading(tmp_path / "people.pdf")
 
 
 @pytest.mark.parametrize(("privacy", "dataset"), [("pdp", "people"), ("pure", "people-replaced")])

@@ -14,7 +14,9 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.release_spec import PackageSource, load_spec
-from stores.tables.sources.reading import CsvTable, ParquetTable, Source, _fields_of, fetch_wheel, opened_source
+from stores.tables.sources.parquet_files import ParquetTable
+from stores.tables.sources.reading import Source, fetch_wheel, opened_source
+from stores.tables.sources.text_tables import CsvTable, _fields_of
 from tests.small_release import NAMES, write_small_release
 
 
@@ -332,7 +334,9 @@ def test_the_environment_says_where_a_file_is_before_the_spec_does(
     [
         ("", "the environment variable PEOPLE must give the location of the source"),
         ("absent.csv", "must be a file, and absent.csv does not exist"),
-        ("people.xlsx", "must be a file that ends in .csv, .csv.gz, .parquet, .pq, a folder/ of .* got people.xlsx"),
+        ("absent.sav", "must be a file, and absent.sav does not exist"),
+        ("absent.zip", "must be a file, and absent.zip does not exist"),
+        ("people.pdf", r"must be a file that ends in \.csv, .*, a folder/ of .* got people\.pdf"),
         ("./", "must hold Parquet files and nothing else, and also holds others"),
     ],
 )

@@ -20,7 +20,8 @@ from schemas.codebooks.reading import read_codebooks
 from schemas.spec.release_spec import load_spec
 from schemas.table import boolean, domain_of, nominal, numeric, table
 from stores.publication.release_folder import CSV, PARQUET, check_tables, write_table
-from stores.tables.sources.reading import CsvTable, Source
+from stores.tables.sources.reading import Source
+from stores.tables.sources.text_tables import CsvTable
 from stores.tables.tables import codes_of_column
 from tasks.data.validate import Findings, examine
 

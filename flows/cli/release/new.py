@@ -61,7 +61,7 @@ def begin_release(state: Path) -> Path | None:
             require_other(book[1], Path(answer))
         return answer
 
-    source = ask.ask("Where the table is: a .csv, .csv.gz or .parquet file", other, default=f"{name}.csv")
+    source = ask.ask("Where the table is, such as people.csv or people.sav", other, default=f"{name}.csv")
     folder = Path(ask.text("Folder for the schema and the spec", default="."))
     draft, person = _draft(ask, *book)
     title = ask.text("Title, for readers of the release", default=name.replace("_", " ").replace("-", " ").capitalize())

@@ -7,6 +7,7 @@ columns of it are read, and how their cells are tidied do not belong here.
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -57,9 +58,15 @@ def reading(name: str) -> Iterator[None]:
                 f"check whether a quote in it is never closed."
             ) from None
         raise InvalidInput(
-            f"the source {name} must be a complete CSV file in UTF-8 or a Parquet file, as its name says, and is not; "
-            f"get it again, or save it again."
+            f"the source {name} must be a complete file of the kind that its name says, and is not; get it again, or "
+            f"save it again."
         ) from None
+
+
+def require_readable(path: Path, name: str) -> None:
+    """Refuse a file that is not there, or that this user may not read; libraries differ in their messages."""
+    with reading(name), path.open("rb"):
+        pass
 
 
 def require_different(table: str, names: Sequence[str]) -> None:

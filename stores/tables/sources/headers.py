@@ -6,9 +6,12 @@ from pathlib import Path
 
 from deniable.foundation.errors import InvalidInput
 from schemas.regular_files import require_regular
-from schemas.spec.release_spec import is_text_table
+from schemas.spec.source_kinds import SPREADSHEET, TEXT, is_of
+from stores.tables.sources.contract import require_readable
 from stores.tables.sources.dialects import Seen, head_of, seen_in, usual_dialect
 from stores.tables.sources.kinds import open_file
+from stores.tables.sources.spreadsheets import seen_in_sheets
+from stores.tables.sources.zip_files import unpacked
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Header:
 
 
 def read_header(path: Path, wanted: Sequence[str] = ()) -> Header:
-    """Read the names of the columns: the line of a text that names them, or the description in a file of another kind.
+    """Read the names of the columns: the line of a text or the row of a sheet that names them, or a file's description.
 
     Args:
         path: the table; compressed or not.
@@ -37,15 +40,30 @@ def read_header(path: Path, wanted: Sequence[str] = ()) -> Header:
         InvalidInput: there is no such file, or it is not a table.
     """
     require_regular(path, "the source")
-    if not path.is_file():
-        raise InvalidInput(f"the source must be a file, and {path} does not exist; correct its path.")
-    if not is_text_table(path.name):
-        return Header(tuple(open_file(path).types), {})
+    require_readable(path, str(path))
+    with unpacked(path) as table:
+        if is_of(SPREADSHEET, table.name):
+            return _header_of_sheets(table, str(path), wanted)
+        if not is_of(TEXT, table.name):
+            return Header(tuple(open_file(table, str(path)).types), {})
+        return _header_of_text(table, str(path), wanted)
+
+
+def _header_of_sheets(path: Path, name: str, wanted: Sequence[str]) -> Header:
+    """The names in the row of a spreadsheet that names the most of the wanted columns."""
+    seen = seen_in_sheets(path, name, wanted)
+    if seen is None:
+        return Header(tuple(open_file(path, name).types), {})
+    return Header(seen.names, dict(seen.entries), seen.words if seen.entries else "")
+
+
+def _header_of_text(path: Path, name: str, wanted: Sequence[str]) -> Header:
+    """The names in the line of a text that names the most of the wanted columns."""
     usual = usual_dialect(path)
     head = head_of(path)
     seen = seen_in(head, wanted, usual) or seen_in(head, (), usual)
     if seen is None or not any(seen.names):
-        raise InvalidInput(f"the source must begin with a row that names its columns, and {path} does not; check it.")
+        raise InvalidInput(f"the source must begin with a row that names its columns, and {name} does not; check it.")
     return Header(seen.names, _entries(seen, path), "" if seen.dialect == usual else seen.words)
 
 

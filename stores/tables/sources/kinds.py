@@ -1,44 +1,61 @@
-"""The kinds of files that are read as sources, one line each: how their names end, and what opens them."""
+"""The kinds of files that are read as sources, one line each: what opens them.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+Their names and the entries that a spec may declare of them are in schemas.spec.source_kinds.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from schemas.spec.release_spec import PARQUET_SUFFIXES, TEXT_SUFFIXES
+from schemas.spec.source_kinds import (
+    ARROW,
+    JSON_LINES,
+    PARQUET,
+    SPREADSHEET,
+    STATISTICS,
+    TEXT,
+    SourceKind,
+    kind_of_source,
+)
+from stores.tables.sources.arrow_files import ArrowFile
 from stores.tables.sources.contract import TableFile
+from stores.tables.sources.dialects import usual_dialect
+from stores.tables.sources.json_lines import JsonLines
 from stores.tables.sources.parquet_files import ParquetTable
+from stores.tables.sources.spreadsheets import Spreadsheet
+from stores.tables.sources.statistics_files import StatisticsFile
 from stores.tables.sources.text_tables import CsvTable
 
-
-@dataclass(frozen=True)
-class FileKind:
-    """A kind of files.
-
-    Attributes:
-        suffixes: how the names of its files end.
-        open: opens a file, given its path and its name in messages; its columns are then named.
-    """
-
-    suffixes: tuple[str, ...]
-    open: Callable[[Path, str], TableFile]
+FILE_KINDS: Final[Mapping[SourceKind, Callable[..., TableFile]]] = {
+    PARQUET: ParquetTable,
+    ARROW: ArrowFile,
+    JSON_LINES: JsonLines,
+    STATISTICS: StatisticsFile,
+    SPREADSHEET: Spreadsheet,
+}
+"""What opens a file of a kind, given its path, its name in messages, and the entries of its kind that a spec states."""
 
 
-FILE_KINDS: Final = (
-    FileKind(TEXT_SUFFIXES, CsvTable),
-    FileKind(PARQUET_SUFFIXES, ParquetTable),
-)
-
-
-def open_file(path: Path, name: str | None = None) -> TableFile:
-    """Open a file of a known kind.
+def open_file(
+    path: Path,
+    name: str | None = None,
+    declared: Mapping[str, Any] | None = None,
+    numbers: Collection[str] = (),
+) -> TableFile:
+    """Open a file of a known kind; its columns are then named.
 
     Args:
         path: its path.
         name: its name in messages; by default its path.
+        declared: the entries of a spec's source that declare how it is written.
+        numbers: columns of numbers, which in a table of text may have separators.
 
     Raises:
         InvalidInput: it is not what its name says.
     """
-    found = next((kind for kind in FILE_KINDS if path.name.endswith(kind.suffixes)), FILE_KINDS[0])
-    return found.open(path, name or str(path))
+    kind = kind_of_source(path.name) or TEXT
+    stated = {entry: value for entry, value in (declared or {}).items() if entry in kind.entries}
+    if kind is TEXT:
+        return CsvTable(path, name or str(path), replace(usual_dialect(path), **stated), numbers)
+    return FILE_KINDS[kind](path, name or str(path), **stated)

