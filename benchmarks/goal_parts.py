@@ -124,8 +124,9 @@ def release(runs: int) -> tuple[Figures, str]:
         if cached.is_dir():
             shutil.copytree(cached, state / "cache")
         environment = os.environ | {"DENIABLE_STATE": str(state)}
-        flows = [sys.executable, "-m", "flows"]
-        begin = [*flows, "release", "deployments/specs/acs_ma.yaml", "--new"]
+        program = [sys.executable, "-m", "deniable"]
+        spec = "deployments/specs/acs_ma.yaml"
+        begin = [*program, "release", "make", spec, "--new"]
         # The first release creates the databases, and compiles whatever is not compiled yet.
         first = metered(begin, environment)
         warm = [metered(begin, environment) for _ in range(runs)]
@@ -133,16 +134,16 @@ def release(runs: int) -> tuple[Figures, str]:
         ahead = []
         if (ROOT / "infra/compiled_ahead.py").is_file():
             # As `make` does during installation.
-            ahead = [metered([sys.executable, "-m", "infra.compiled_ahead", begin[4]], fresh).cpu]
+            ahead = [metered([sys.executable, "-m", "infra.compiled_ahead", spec], fresh).cpu]
         cold = metered(begin, fresh)
-        steps = _steps_of(Path(begin[4]), environment, folder / "steps.json")
+        steps = _steps_of(Path(spec), environment, folder / "steps.json")
         published = max((state / "releases").iterdir())
-        verify = [sys.executable, "-m", "deniable", "verify", str(published)]
+        verify = [*program, "audit", "verify", str(published)]
         looks = {
-            "plan": [*flows, "plan", "deployments/specs/acs_ma.yaml"],
-            "find": [*flows, "find"],
-            "held": [*flows, "held"],
-            "ledger_show": [*flows, "ledger", "show"],
+            "plan": [*program, "release", "plan", spec],
+            "find": [*program, "release", "find"],
+            "held": [*program, "release", "held"],
+            "ledger_show": [*program, "budget", "show"],
             "verify": [*verify, "--keys", str(state / "keys/trusted.json")],
         }
         looked = {name: [metered(command, environment).cpu for _ in range(runs)] for name, command in looks.items()}
