@@ -6,6 +6,7 @@ Files of SAS itself differ in what this project does not depend on, such as comp
 import ctypes
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pyreadstat import _readstat_writer
 
@@ -26,18 +27,7 @@ def write_sas(
         formats: formats of SAS, by column.
         labels: labels of columns.
     """
-    library = ctypes.CDLL(_readstat_writer.__file__)
-    for name in ("readstat_writer_init", "readstat_add_variable"):
-        getattr(library, name).restype = ctypes.c_void_p
-    written = bytearray()
-
-    @ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
-    def keep(data: int, length: int, _: object) -> int:
-        written.extend(ctypes.string_at(data, length))
-        return length
-
-    writer = ctypes.c_void_p(library.readstat_writer_init())
-    _do(library.readstat_set_data_writer(writer, keep))
+    library, writer, written, _keep = _writer()
     variables = {
         name: _added(library, writer, name, values, (formats or {}).get(name, ""), (labels or {}).get(name, ""))
         for name, values in columns.items()
@@ -52,6 +42,36 @@ def write_sas(
     _do(library.readstat_end_writing(writer))
     library.readstat_writer_free(writer)
     path.write_bytes(written)
+
+
+def write_catalog(path: Path, formats: Mapping[str, Mapping[float, str]]) -> None:
+    """Write a catalog of formats, .sas7bcat, with the labels of values of each format."""
+    library, writer, written, _keep = _writer()
+    for name, labels in formats.items():
+        labelled = ctypes.c_void_p(library.readstat_add_label_set(writer, _DOUBLE, name.encode()))
+        for value, label in labels.items():
+            library.readstat_label_double_value(labelled, ctypes.c_double(value), label.encode())
+    _do(library.readstat_begin_writing_sas7bcat(writer, None))
+    _do(library.readstat_end_writing(writer))
+    library.readstat_writer_free(writer)
+    path.write_bytes(written)
+
+
+def _writer() -> tuple[ctypes.CDLL, ctypes.c_void_p, bytearray, Any]:
+    """ReadStat, a writer of it, what it has written, and the function that keeps it and must not be collected."""
+    library = ctypes.CDLL(_readstat_writer.__file__)
+    for name in ("readstat_writer_init", "readstat_add_variable", "readstat_add_label_set"):
+        getattr(library, name).restype = ctypes.c_void_p
+    written = bytearray()
+
+    @ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    def keep(data: int, length: int, _: object) -> int:
+        written.extend(ctypes.string_at(data, length))
+        return length
+
+    writer = ctypes.c_void_p(library.readstat_writer_init())
+    _do(library.readstat_set_data_writer(writer, keep))
+    return library, writer, written, keep
 
 
 def _added(

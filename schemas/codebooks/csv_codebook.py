@@ -51,6 +51,7 @@ _WHOLE = {"int", "integer", "long", "count"}
 _MEASURED = {"float", "double", "decimal", "real", "continuous"}
 _DELIMITERS = ",;\t|"
 _DAYS = re.compile(r"^(\S+)\s+(?:to|\.\.\.?|-|\u2013)\s+(\S+)$")
+_ISO_DAYS = re.compile(r"^\d{4}-\d\d-\d\d\s+(?:to|\.\.\.?|-|\u2013)\s+\d{4}-\d\d-\d\d$")
 _MOST_LINES = 2_000_000
 
 
@@ -177,6 +178,8 @@ def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value:
                 f"line {line}: the type of {cells['variable']} must be one of {known_kinds()}, got {one_line(word)}; "
                 f"correct it."
             )
+    elif _ISO_DAYS.match(cells.get("values", "")):
+        kind = "date"
     entries, step = _entries(line, cells, codebook, kind, by_value=by_value)
     low, high = cells.get("low", ""), cells.get("high", "")
     if low or high:

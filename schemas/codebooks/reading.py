@@ -1,8 +1,10 @@
 """Recognises the format of a codebook, and reads it.
 
-A codebook is a public document. No records are read here, not even those that follow the header of an ARFF file.
+A codebook is a public document. No records are read here, not even those that follow the header of an ARFF file, or
+the description in a file of a statistics program.
 """
 
+import csv
 import io
 import json
 import re
@@ -21,9 +23,13 @@ from schemas.codebooks.csv_codebook import read_csv
 from schemas.codebooks.ddi_codebook import read_ddi
 from schemas.codebooks.json_metadata import read_metadata
 from schemas.codebooks.label_syntax import read_spss, read_stata
-from schemas.regular_files import opened_regular, read_regular
+from schemas.codebooks.statistics_labels import read_statistics
+from schemas.regular_files import opened_regular, read_regular, require_regular
+from schemas.source_libraries import library_for
+from schemas.spec.source_kinds import SPREADSHEET, is_of
+from schemas.statistics_programs.description import CATALOG, is_of_a_statistics_program
 
-FORMATS = ("csv", "json", "yaml", "ddi", "arff", "spss", "stata", "ahrq")
+FORMATS = ("csv", "json", "yaml", "ddi", "arff", "spss", "stata", "ahrq", "statistics", "spreadsheet")
 _OF_SUFFIX = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -58,8 +64,12 @@ def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
         InvalidInput: a file cannot be read, or its format is not recognised.
     """
     whole = Codebook()
+    catalogs = [path for path in paths if path.suffix.lower() == CATALOG]
     for path in paths:
-        read = _read(path, form)
+        if path in catalogs and len(paths) > len(catalogs):
+            # It has the labels of the values in a file beside it.
+            continue
+        read = _read(path, form, catalogs)
         if not read.variables and not read.faults:
             read.faults.append(f"a codebook must describe variables, got none; check that {path} is one.")
         whole.complete(read.variables.values())
@@ -105,10 +115,20 @@ def _without_quotes(faults: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _read(path: Path, form: str | None) -> Codebook:
+def _read(path: Path, form: str | None, catalogs: Sequence[Path]) -> Codebook:
     """Read one file."""
     form = form or _OF_SUFFIX.get(path.suffix.lower())
     try:
+        if form in {None, "statistics"} and is_of_a_statistics_program(path):
+            with opened_regular(path, _WHAT):
+                return read_statistics(path, next(iter(catalogs), None))
+        if path in catalogs or form == "statistics":
+            raise InvalidInput(
+                f"the codebook must be a file of Stata, SPSS or SAS, with SAS's catalog beside it if there is one, got "
+                f"{path}; name the .sas7bdat file first."
+            )
+        if form == "spreadsheet" or (form is None and is_of(SPREADSHEET, path.name)):
+            return read_csv(_first_sheet(path))
         if form == "arff":
             return read_arff(_header(path))
         content = read_regular(path, _WHAT, _LONGEST)
@@ -120,6 +140,24 @@ def _read(path: Path, form: str | None) -> Codebook:
     except OSError as error:
         msg = f"the codebook must be a readable file, got {path}: {error.strerror}."
     raise InvalidInput(msg)
+
+
+def _first_sheet(path: Path) -> str:
+    """The first sheet of a spreadsheet as text of a CSV codebook."""
+    require_regular(path, _WHAT)
+    library = library_for(f"the codebook {path}", "python_calamine")
+    try:
+        with opened_regular(path, _WHAT), library.load_workbook(str(path)) as book:
+            rows = book.get_sheet_by_index(0).to_python(skip_empty_area=True)
+    except (library.CalamineError, IndexError):
+        raise InvalidInput(f"the codebook must be a complete spreadsheet, and {path} is not; save it again.") from None
+    written = io.StringIO()
+    csv.writer(written).writerows([_cell(cell) for cell in row] for row in rows)
+    return written.getvalue()
+
+
+def _cell(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _of_text(text: str, form: str | None, path: Path) -> Codebook:

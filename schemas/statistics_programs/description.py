@@ -20,11 +20,14 @@ _READERS: Final = {
     ".por": ("spss", "read_por"),
     ".dta": ("stata", "read_dta"),
     ".sas7bdat": ("sas", "read_sas7bdat"),
+    ".sas7bcat": ("sas", "read_sas7bcat"),
     ".xpt": ("sas", "read_xport"),
 }
 _WITH_RANGES: Final = (".sav", ".zsav")
 """Files that declare codes for missing values apart from the values."""
 _OF_ONE_ENCODING: Final = (".por",)
+CATALOG: Final = ".sas7bcat"
+"""How the names of SAS's catalogs of formats end."""
 _LARGEST_RANGE: Final = 1000
 _ENCODINGS: Final = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "utf-8": "UTF-8", "utf-16": "UTF-16"}
 _DECIMALS: Final = re.compile(r"(?:F|COMMA|DOT|DOLLAR|PCT)\d+(?:\.(\d*))?|%-?\d*\.(\d+)fc?")
@@ -84,9 +87,11 @@ def read_of_program(path: Path, name: str, encoding: str | None = None, **option
     suffix = path.suffix.lower()
     reader: Callable[..., tuple[dict[str, Any], Any]] = getattr(library, _READERS[suffix][1])
     stated = {} if encoding is None or suffix in _OF_ONE_ENCODING else {"encoding": _ENCODINGS[encoding]}
-    try:
+    if suffix != CATALOG:
         # Times are converted here, because the library knows fewer of the programs' formats.
-        return reader(str(path), output_format="dict", disable_datetime_conversion=True, **stated, **options)
+        options["disable_datetime_conversion"] = True
+    try:
+        return reader(str(path), output_format="dict", **stated, **options)
     except (library.ReadstatError, library.PyreadstatError, UnicodeError, ValueError, OverflowError) as error:
         if isinstance(error, UnicodeError) or "encoding" in str(error).lower():
             raise InvalidInput(
@@ -98,13 +103,16 @@ def read_of_program(path: Path, name: str, encoding: str | None = None, **option
         ) from None
 
 
-def described_columns(path: Path, name: str, encoding: str | None = None) -> tuple[DescribedColumn, ...]:
+def described_columns(
+    path: Path, name: str, encoding: str | None = None, *, catalog: Path | None = None
+) -> tuple[DescribedColumn, ...]:
     """The columns of a file; no record is read.
 
     Args:
         path: its path.
         name: its name in messages.
         encoding: how its characters are encoded; None if the file says so itself.
+        catalog: SAS's catalog of formats, which has the labels of values; of other programs it is not used.
 
     Raises:
         InvalidInput: it cannot be read.
@@ -114,6 +122,7 @@ def described_columns(path: Path, name: str, encoding: str | None = None) -> tup
     _, told = read_of_program(path, name, encoding, metadataonly=True, **options)
     program = _READERS[suffix][0]
     forms = {column: told.original_variable_types.get(column) or "" for column in told.column_names}
+    of_formats = {} if catalog is None or program != "sas" else _labels_of_formats(catalog)
     types = {column: told.readstat_variable_types.get(column) or "double" for column in told.column_names}
     return tuple(
         DescribedColumn(
@@ -123,11 +132,22 @@ def described_columns(path: Path, name: str, encoding: str | None = None) -> tup
             clock=None if types[column] == "string" else clock_of(program, forms[column]),
             decimals=_decimals(forms[column]),
             measure=told.variable_measure.get(column) or "unknown",
-            labels=told.variable_value_labels.get(column) or {},
+            labels=told.variable_value_labels.get(column) or of_formats.get(_format_name(forms[column])) or {},
             missing=tuple(_missing(told.missing_ranges.get(column) or ())),
         )
         for column in told.column_names
     )
+
+
+def _labels_of_formats(catalog: Path) -> dict[str, Mapping[Any, str]]:
+    """The labels of values of each format in a catalog of SAS."""
+    _, told = read_of_program(catalog, f"the catalog {catalog}")
+    return {_format_name(name): labels for name, labels in told.value_labels.items()}
+
+
+def _format_name(form: str) -> str:
+    """The name of a format of SAS, without width and decimals: `$SEX` of `$SEX8.`."""
+    return form.rstrip("0123456789.").upper()
 
 
 def _decimals(form: str) -> int | None:

@@ -6,6 +6,8 @@ import subprocess
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import pandas as pd
+import pyreadstat
 import pytest
 
 from deniable.cli.dispatch import main
@@ -186,6 +188,20 @@ def test_a_check_draws_charges_and_tracks_nothing(folder: Path) -> None:
     assert left_of_a_release(folder / "state") == []
     assert not (folder / "state" / "ledger").exists()
     assert list((folder / "state" / "mlflow").iterdir()) == []
+
+
+def test_a_file_of_a_statistics_program_is_its_own_codebook_and_no_record_of_it_is_read(folder: Path) -> None:
+    people = pd.DataFrame({"sex": [1.0, 2.0, 1.0], "town": ["Quux", "Elm", "Elm"]})
+    pyreadstat.write_sav(people, folder / "people.sav", variable_value_labels={"sex": {1: "male", 2: "female"}})
+    done = run_here("table", "draft", "people.sav", "--check-header", "--state", folder / "state", home=folder)
+    assert done.returncode == 0, done.stderr
+    assert "Of people.sav, only the description of the columns was read, and no record." in done.stdout
+    assert "Stata's encode and SPSS's AUTORECODE do, disclose them: remove those from the schema." in done.stdout
+    assert "1 of 1 are in it" in done.stdout
+    assert (folder / "people.yaml").read_text().splitlines()[2] == 'source: "people.sav"'
+    assert "Quux" not in done.stdout + (folder / "people.py").read_text()
+    checked = run_here("table", "check", "people.yaml", "--state", folder / "state", home=folder)
+    assert (checked.returncode, "3 rows: 3 kept" in checked.stdout) == (0, True), checked.stdout
 
 
 ANSWERS = ["people", "book.csv", "people.csv", "made", "no", "The people", "0.5", "yes", "no", "no"]

@@ -48,7 +48,14 @@ def begin_release(state: Path) -> Path | None:
         DeniableError: an answer does not fit, or the table cannot be read.
     """
     from flows.cli.planning import FITS, show_plan  # noqa: PLC0415 - here and below: only what the command needs
-    from flows.cli.table.drafting import header_lines, is_file, require_other, write_draft  # noqa: PLC0415
+    from flows.cli.table.drafting import (  # noqa: PLC0415
+        describes_itself,
+        header_lines,
+        is_file,
+        require_other,
+        said_of_descriptions,
+        write_draft,
+    )
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
 
     ask = Questions()
@@ -61,7 +68,8 @@ def begin_release(state: Path) -> Path | None:
             require_other(book[1], Path(answer))
         return answer
 
-    source = ask.ask("Where the table is, such as people.csv or people.sav", other, default=f"{name}.csv")
+    described = next((str(path) for path in book[1] if describes_itself(path)), f"{name}.csv")
+    source = ask.ask("Where the table is, such as people.csv or people.sav", other, default=described)
     folder = Path(ask.text("Folder for the schema and the spec", default="."))
     draft, person = _draft(ask, *book)
     title = ask.text("Title, for readers of the release", default=name.replace("_", " ").replace("-", " ").capitalize())
@@ -80,7 +88,8 @@ def begin_release(state: Path) -> Path | None:
         person=person,
         replace=replaces,
     )
-    ask.say("", f"Written: {schema}, {spec}. Nothing of the table was read.")
+    read = list(said_of_descriptions(book[1])) or ["Nothing of the table was read."]
+    ask.say("", f"Written: {schema}, {spec}. {read[0]}", *read[1:])
     if is_file(source) and ask.yes("Compare the column names of the table with the schema?", default=True):
         ask.say(*header_lines(book[0], draft, Path(source)))
     loaded = load_spec(spec)

@@ -11,10 +11,12 @@ from deniable.console import show
 from flows.cli.contract import StateCommand
 from flows.cli.table.drafting import (
     counted_as,
+    describes_itself,
     header_lines,
     is_file,
     read_header_of,
     require_other,
+    said_of_descriptions,
     wanted_columns,
     write_draft,
 )
@@ -91,9 +93,10 @@ def _run(asked: argparse.Namespace, _: Path) -> int:
         quoting=quoting,
     )
     _say(*_drafted(draft, files, quoting=quoting))
+    _say(*said_of_descriptions(asked.codebooks))
     if asked.check_header:
         _say(*header_lines(codebook, draft, Path(source), header))
-    else:
+    elif not any(map(describes_itself, asked.codebooks)):
         _say("Only the codebook was read. Use --check-header to compare the column names of the table with it.")
     spec = files[1]
     _say(
@@ -104,7 +107,10 @@ def _run(asked: argparse.Namespace, _: Path) -> int:
 
 
 def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
-    """Return the default path of the table: a file with the name of the release, unless that is the codebook."""
+    """Return the default path of the table: a codebook that describes itself, or a file with the release's name."""
+    described = next(filter(describes_itself, codebooks), None)
+    if described is not None:
+        return described
     usual = folder / f"{name}.csv"
     is_codebook = any(path.absolute() == usual.absolute() for path in codebooks)
     return folder / f"{name}_records.csv" if is_codebook else usual
@@ -145,6 +151,7 @@ def _say(*lines: str) -> None:
 COMMAND = StateCommand(
     arguments=_add_arguments,
     run=_run,
-    description="Write NAME.py and NAME.yaml from a codebook: CSV, Frictionless, SDV or dpsynth metadata, DDI "
-    "Codebook, the header of an ARFF file, labels of SPSS or Stata, or AHRQ's codebook form. The table is not read.",
+    description="Write NAME.py and NAME.yaml from a codebook: CSV or a spreadsheet, Frictionless, SDV or dpsynth "
+    "metadata, DDI Codebook, the header of an ARFF file, labels of SPSS or Stata, AHRQ's codebook form, or the "
+    "description in a .dta, .sav or .sas7bdat file. No record of the table is read.",
 )

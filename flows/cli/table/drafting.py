@@ -20,7 +20,7 @@ _LONGEST_LIST = 1 << 20
 
 
 def require_other(documents: Sequence[Path], source: Path, what: str = "codebook") -> None:
-    """Refuse the confidential table as a codebook, or as a list of names.
+    """Refuse the confidential table as a codebook, or as a list of names, unless its description is apart from records.
 
     Args:
         documents: files to be read as public files.
@@ -31,11 +31,31 @@ def require_other(documents: Sequence[Path], source: Path, what: str = "codebook
         InvalidInput: one of them is the table.
     """
     for path in documents:
+        if describes_itself(path):
+            continue
         if path.exists() and source.exists() and path.samefile(source):
             raise InvalidInput(
                 f"the {what} must be a public document, and {path} is the source itself; a schema that depends on "
                 f"the records discloses them."
             )
+
+
+def describes_itself(path: Path) -> bool:
+    """Whether a file describes its columns at its head, so that it is a codebook of which no record is read."""
+    from schemas.statistics_programs.description import is_of_a_statistics_program  # noqa: PLC0415 - imports numpy
+
+    return is_of_a_statistics_program(path)
+
+
+def said_of_descriptions(documents: Sequence[Path]) -> Iterator[str]:
+    """Say what was read of files that describe themselves, and what their labels may disclose."""
+    read = [str(path) for path in documents if describes_itself(path)]
+    if read:
+        yield f"Of {' and '.join(read)}, only the description of the columns was read, and no record."
+        yield (
+            "Its labels are taken as public. Labels that a program made from the values of the records, as Stata's "
+            "encode and SPSS's AUTORECODE do, disclose them: remove those from the schema."
+        )
 
 
 def is_file(stated: str) -> bool:
