@@ -169,6 +169,7 @@ def test_a_spec_plans_as_many_draws_as_records_and_a_budget_too_small_is_refused
 
 def test_weights_of_2_to_the_62_are_accepted_and_larger_ones_refused() -> None:
     domain = plain_domain(2)
+    assert prior_weight(1) == 1 << 12, "in units of 1 / 2^20 of 2^32"
     largest = ((1 << 62) - ONE) // 2 // prior_weight(1)
     require_mass(domain, _of(largest))
     with pytest.raises(InvalidInput, match="must fit into 64 bits"):

@@ -183,7 +183,8 @@ def _subject(function: str, tree: ast.Module, line: int) -> str:
     for statement in tree.body:
         if statement.lineno <= line <= (statement.end_lineno or 0):
             targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-            return next((each.id for each in targets if isinstance(each, ast.Name)), "")
+            names = (each for target in targets if target is not None for each in ast.walk(target))
+            return next((each.id for each in names if isinstance(each, ast.Name)), "")
     return ""
 
 
