@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from deniable.evaluation.registry import figures_of
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.rounding import rounded, rounded_down
 from schemas.spec.flow_steps import flow_steps
@@ -14,15 +15,6 @@ from tasks.data.validate import left_out_in_words
 if TYPE_CHECKING:
     from flows.released import Released
     from stores.vault.workspace import Workspace
-
-# The most informative figures, if they were measured.
-_HEADLINES = {
-    "tvd_2way": "distance to real pairs of attributes",
-    "distinguished": "of records distinguished from real ones",
-    "accuracy_loss_forest": "accuracy lost by a random forest",
-    "exact_match_excess": "more exact matches with people in the data used",
-    "inferred_excess_worst": "more inferred about people in the data used",
-}
 
 
 def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
@@ -66,9 +58,9 @@ def internal_lines(released: "Released") -> Iterator[str]:
         yield f"utility was measured on the public table {public.file} alone; risk was not measured"
     elif not released.workspace.spec.is_evaluated:
         yield "utility was not measured on held-out records: none was held out"
-    for name, meaning in _HEADLINES.items():
-        if name in figures:
-            yield f"{figures[name]:z.4f} {meaning}"
+    for figure in figures_of(released.workspace.spec.evaluation.scope).values():
+        if figure.summary and figure.name in figures:
+            yield f"{figures[figure.name]:z.4f} {figure.summary}"
     missed = [verdict for verdict in released.verdicts if not verdict.met]
     yield f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} thresholds met"
     for verdict in missed:

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.record_keys import Numbers, assign_record_keys, those_among
-from deniable.kernels import kernel
 
 
 @dataclass(frozen=True)
@@ -183,9 +181,11 @@ def nearer_to_training(tables: Tables) -> float:
     Raises:
         InvalidInput: the parts have different numbers of records, or a table is empty.
     """
+    from deniable.evaluation.table_kernels import nearest  # noqa: PLC0415 - compiled code, for what compares records
+
     tables.require_equal_parts()
-    to_training = _nearest(tables.released, tables.training)
-    to_holdout = _nearest(tables.released, tables.holdout)
+    to_training = nearest(tables.released, tables.training)
+    to_holdout = nearest(tables.released, tables.holdout)
     return float(np.mean(to_training < to_holdout) + np.mean(to_training == to_holdout) / 2)
 
 
@@ -298,21 +298,3 @@ def _modes(numbers: Numbers, values: int) -> Numbers:
     modes: Numbers = distinct[counts == most]
     quotients = modes // values
     return modes[np.diff(quotients, prepend=quotients[0] - 1) > 0]
-
-
-@kernel
-def _nearest(records: Codes, others: Codes) -> NDArray[np.int64]:  # pragma: no cover
-    """Hamming distance from each record to the nearest of the others."""
-    rows, m = records.shape
-    nearest = np.empty(rows, np.int64)
-    # By columns, so that many of the others are compared at a time.
-    columns = np.ascontiguousarray(others.T)
-    differ = np.empty(len(others), np.uint16)
-    for r in range(rows):
-        differ[:] = 0
-        for j in range(m):
-            column, value = columns[j], records[r, j]
-            for s in range(len(column)):
-                differ[s] += column[s] != value
-        nearest[r] = min(m, differ.min()) if len(differ) else m
-    return nearest

@@ -17,7 +17,6 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import WordStream
 from deniable.foundation.record_keys import assign_record_keys, number_of_distinct
-from deniable.kernels import kernel
 
 Marginal = tuple[int, ...]
 """The attributes of a marginal, by column number."""
@@ -134,24 +133,6 @@ def compared_marginals(cardinalities: Sequence[int]) -> dict[int, tuple[Marginal
     return {order: marginals for order, marginals in listed.items() if marginals}
 
 
-@kernel
-def _count_marginals(
-    columns: Codes,
-    attributes: NDArray[np.int64],
-    strides: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> None:  # pragma: no cover
-    """Add the rows of a chunk to each marginal's cells, one marginal at a time, so that its cells stay in cache."""
-    marginals, width = attributes.shape
-    for k in range(marginals):
-        for r in range(columns.shape[1]):
-            cell = starts[k]
-            for j in range(width):
-                cell += strides[k, j] * columns[attributes[k, j], r]
-            counts[cell] += 1
-
-
 @dataclass
 class MarginalCounts:
     """Counts of a table in the cells of chosen marginals; the counts of chunks are summed.
@@ -188,6 +169,8 @@ class MarginalCounts:
         Raises:
             InvalidInput: the number of attributes is not m, or a code is not in the domain.
         """
+        from deniable.evaluation.table_kernels import count_cells  # noqa: PLC0415 - compiled code, for what counts
+
         _check_codes(codes, self.cardinalities)
         width = max((len(marginal) for marginal in self.marginals), default=0)
         attributes = np.zeros((len(self.marginals), width), np.int64)
@@ -197,7 +180,7 @@ class MarginalCounts:
             shape = self._shape(marginal)
             attributes[k, : len(marginal)] = marginal
             strides[k, : len(marginal)] = [prod(shape[j + 1 :]) for j in range(len(shape))]
-        _count_marginals(np.ascontiguousarray(codes.T), attributes, strides, self.starts, self.counts)
+        count_cells(np.ascontiguousarray(codes.T), attributes, strides, self.starts, self.counts)
         self.rows += len(codes)
 
     def merge(self, other: "MarginalCounts") -> None:
@@ -268,10 +251,8 @@ def total_variation(first: MarginalCounts, second: MarginalCounts) -> Distances:
 def mean_distance_error(first: Codes, second: Codes, counts: tuple[MarginalCounts, MarginalCounts]) -> float:
     """Standard error, under resampling of records, of the mean total variation distance of two tables over marginals.
 
-    The distance of a marginal is 1/2 sum |p_c - q_c|, whose derivative with respect to p_c is 1/2 sign(p_c - q_c). With
-    I(x) the mean over the marginals of that derivative in the cell of record x, the variance is Var(I)/n over the
-    records of the first table plus Var(I)/m over those of the second. If differences are due to chance alone, it is
-    conservative.
+    The distance of a marginal is 1/2 sum |p_c - q_c|, whose derivative with respect to p_c is 1/2 sign(p_c - q_c). If
+    differences are due to chance alone, the error is conservative.
 
     Args:
         first: records of one table, of which at most `ERROR_RECORDS` are used, shape (rows, m).
@@ -280,25 +261,48 @@ def mean_distance_error(first: Codes, second: Codes, counts: tuple[MarginalCount
 
     Returns:
         The standard error; 0 without marginals.
+    """
+    one, other = counts
+    slopes = np.sign(one.counts / one.rows - other.counts / other.rows) / 2
+    return resampling_error((first, second), counts, (slopes, -slopes))
+
+
+def resampling_error(
+    tables: tuple[Codes, Codes],
+    counts: tuple[MarginalCounts, MarginalCounts],
+    slopes: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> float:
+    """Standard error, under resampling of records, of the mean over marginals of a function of two tables' shares.
+
+    With I(x) the mean over the marginals of the function's derivative in the cell of record x, the variance is Var(I)/n
+    over the records of the first table plus Var(I)/m over those of the second.
+
+    Args:
+        tables: records of both tables, of which at most `ERROR_RECORDS` each are used, shapes (rows, m).
+        counts: counts of both whole tables in the same marginals.
+        slopes: the function's derivatives with respect to the shares of all cells of either table.
+
+    Returns:
+        The standard error, to first order; 0 without marginals.
 
     Source: van der Vaart 1998, Asymptotic Statistics, section 20.1 (the delta method).
     """
-    one, other = counts
-    _check_same_marginals(one, other)
-    if not one.marginals:
+    _check_same_marginals(*counts)
+    marginals = counts[0].marginals
+    if not marginals:
         return 0.0
-    signs = np.sign(one.counts / one.rows - other.counts / other.rows) / 2
     variance = 0.0
-    for codes, rows in ((first[:ERROR_RECORDS], one.rows), (second[:ERROR_RECORDS], other.rows)):
+    for table, counted, derivatives in zip(tables, counts, slopes, strict=True):
+        codes = table[:ERROR_RECORDS]
         pulls = np.zeros(len(codes))
-        for marginal, start in zip(one.marginals, one.starts, strict=False):
+        for marginal, start in zip(marginals, counted.starts, strict=False):
             cells = np.full(len(codes), start, np.int64)
             stride = 1
             for column in reversed(marginal):
                 cells += stride * codes[:, column].astype(np.int64)
-                stride *= one.cardinalities[column]
-            pulls += signs[cells]
-        variance += float(np.var(pulls / len(one.marginals))) / rows
+                stride *= counted.cardinalities[column]
+            pulls += derivatives[cells]
+        variance += float(np.var(pulls / len(marginals))) / counted.rows
     return sqrt(variance)
 
 
@@ -335,6 +339,16 @@ def accuracy(predicted: NDArray[np.integer], actual: NDArray[np.integer]) -> flo
         msg = "there must be as many predictions as labels, at least one, got another number of them."
         raise InvalidInput(msg)
     return float(np.mean(predicted == actual))
+
+
+def share_error(share: float, cases: int) -> float:
+    """Standard error of a share of independent cases.
+
+    Args:
+        share: the share.
+        cases: number of cases.
+    """
+    return sqrt(share * (1 - share) / max(cases, 1))
 
 
 def agreement_rate(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:

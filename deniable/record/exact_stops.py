@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
+from deniable.evaluation.thresholds import bounds_of
 from deniable.foundation.errors import DeniableError
 from deniable.samplers.registry import words_of
 
@@ -43,7 +44,6 @@ _ENOUGH = (
     "The machines had memory, disk and time enough for the source; else it would have stopped. How long it took "
     "depends on the number of rows."
 )
-_SIDES = {"max": "at most", "min": "at least"}
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,7 @@ def _within(spec: Spec) -> Iterable[str]:
 
 def _bounds(thresholds: Mapping[str, float]) -> str:
     """Thresholds in words; the spec's evaluation defines their figures."""
-    parts = [(*name.rpartition("_"), bound) for name, bound in thresholds.items()]
-    return ", ".join(f"{figure} {_SIDES[side]} {bound:g}" for figure, _, side, bound in parts)
+    return ", ".join(f"{bound.figure} {bound.words}" for bound in bounds_of(thresholds))
 
 
 TOO_MANY_INVALID: Final = ExactStop("too many rows are invalid", _invalid)

@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from deniable.discovery.plan import STEP as DISCOVER
+from deniable.evaluation.thresholds import bounds_of
 from deniable.foundation.errors import DeniableError
 from deniable.ledger.budget import Balance, cost_of, counted
 from deniable.ledger.entries import day_of
@@ -166,9 +167,7 @@ def _who_decides(policy: Policy) -> str:
 
 def _bounds(thresholds: Mapping[str, float]) -> list[str]:
     """Return thresholds in words."""
-    sides = {"max": "at most", "min": "at least"}
-    parts = [(*name.rpartition("_"), bound) for name, bound in thresholds.items()]
-    return [f"{figure} is {sides[side]} {bound:g}" for figure, _, side, bound in parts]
+    return [f"{bound.figure} is {bound.words}" for bound in bounds_of(thresholds)]
 
 
 def _step_line(step: StepCost) -> str:

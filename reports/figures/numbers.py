@@ -16,7 +16,6 @@ _SMALL = 0.001
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SHORT_DIGEST = 12
 _DIGEST = re.compile("[0-9a-f]{40,64}")
-_COUNTS = ("rows_", "candidates_", "compared_", "thresholds_", "seeds_", "prefixes_")
 
 
 def count(number: float) -> str:
@@ -41,9 +40,9 @@ def guessed(guarantee: Guarantee) -> str:
     return f"{ceil(1000 * guarantee.guessing_bound) / 10:g}%"
 
 
-def figure(value: float) -> str:
-    """A figure of an evaluation: a share, a distance, or a number of records."""
-    return f"{value:.4f}" if abs(value) <= 1 else f"{value:,.0f}"
+def figure(value: float, is_count: bool = False) -> str:  # noqa: FBT001, FBT002 - a filter of templates
+    """A figure of an evaluation: a share, a distance, or a number of records, of which 0 and 1 look like a share."""
+    return count(value) if is_count or abs(value) > 1 else f"{value:.4f}"
 
 
 def within(value: float, reach: float | None) -> str:
@@ -72,11 +71,6 @@ def change(value: float, reach: float | None = None) -> str:
     if reach:
         return f"{value:+.{digits_of(reach)}f}"
     return f"{value:+.4f}" if abs(value) <= 1 else f"{value:+,.4g}" if abs(value) < 10_000 else f"{value:+,.0f}"
-
-
-def named_figure(name: str, value: float) -> str:
-    """A figure in the format for its name: some figures are counts of rows or of other things."""
-    return count(value) if name.startswith(_COUNTS) else figure(value)
 
 
 def percent(value: float) -> str:

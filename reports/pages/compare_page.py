@@ -12,7 +12,6 @@ from deniable.privacy.loss import VACUOUS_EPSILON
 from reports.figures.line_scale import scale_of
 from reports.figures.marginals import DescribedTable, Panel, panels
 from reports.pages.comparison import Comparison, CostPair, Snapshot, shared_attributes
-from reports.pages.headline_figures import WORDS
 from reports.pages.pages import picture, render_page
 from reports.plots.graph_plot import Change, draw_graph_changes
 from schemas.provenance import Spent
@@ -111,7 +110,6 @@ def render_comparison(comparison: Comparison) -> str:
             ],
             "ticks": places.ticks,
             "figures": comparison.figures or (),
-            "words": WORDS,
             "panels": _panels(comparison),
         },
     )

@@ -13,10 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from deniable.evaluation.contract import Figure
+from deniable.evaluation.registry import figures_of
 from deniable.foundation.domain import Attribute, Domain
 from reports.figures.marginals import DescribedTable, distance, shares_of
 from reports.plots.graph_plot import Change
 from schemas.provenance import Cost, Provenance, Spent
+from schemas.spec.evaluation import scope_of
 from stores.keys.signed_record import SignedRecord
 from stores.publication.release_folder import PARQUET, SCHEMA
 
@@ -82,11 +85,31 @@ class CostPair:
 
 @dataclass(frozen=True)
 class FigurePair:
-    """A figure measured on real records, in both releases."""
+    """A figure measured on real records, in both releases.
+
+    Attributes:
+        name: its name.
+        one: its value in the first release; None if it has none.
+        other: its value in the second release.
+        declared: what it is, if it is a figure of the evaluation and not of another step.
+    """
 
     name: str
     one: float | None
     other: float | None
+    declared: Figure | None = None
+
+    @property
+    def words(self) -> str:
+        """What it is, if it is one of the most important figures."""
+        return self.declared.words if self.declared is not None else ""
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a number of records; other steps have few figures that are not."""
+        if self.declared is not None:
+            return self.declared.is_count
+        return all(float(value).is_integer() for value in (self.one, self.other) if value is not None)
 
     @property
     def more(self) -> float | None:
@@ -200,7 +223,7 @@ def compare(one: Side, other: Side) -> Comparison:
         edges=changed_edges(one.parents, other.parents),
         costs=_costs(one.record.cost, other.record.cost),
         made_by=_differences(_made_by(one.record), _made_by(other.record)),
-        figures=_figures(one.figures, other.figures),
+        figures=_figures(one, other),
         marginals=tuple(_marginals(one, other)),
     )
 
@@ -333,11 +356,25 @@ def _made_by(record: Provenance) -> dict[str, Any]:
     }
 
 
-def _figures(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> tuple[FigurePair, ...] | None:
-    if one is None or other is None:
+def _figures(one: Side, other: Side) -> tuple[FigurePair, ...] | None:
+    before, after = one.figures, other.figures
+    if before is None or after is None:
         return None
-    names = dict.fromkeys([*one, *other])
-    return tuple(FigurePair(name, one.get(name), other.get(name)) for name in names)
+    declared = {**_declared(other.record), **_declared(one.record)}
+    names = dict.fromkeys([*before, *after])
+    return tuple(FigurePair(name, before.get(name), after.get(name), declared.get(name)) for name in names)
+
+
+def _declared(record: Provenance) -> Mapping[str, Figure]:
+    """The figures of a release's evaluation, by name."""
+    asked = record.spec.document["evaluation"]
+    return figures_of(
+        scope_of(
+            classifiers=asked["classifiers"],
+            sensitive=asked["sensitive"],
+            on_public_table=asked.get("public") is not None,
+        )
+    )
 
 
 def _marginals(one: Side, other: Side) -> Iterator[MarginalPair]:

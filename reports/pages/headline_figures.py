@@ -3,15 +3,15 @@
 Nothing is measured here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from deniable.evaluation.contract import Figure, Kind
 from reports.figures.line_scale import Tick, scale_of
 from schemas.spec.evaluation import EvaluationFigures, Verdict
 
 Mark = Literal["released", "training", "baseline"]
-Kind = Literal["utility", "risk"]
 
 COMPARED: Final[dict[Kind, tuple[str, str]]] = {
     "utility": ("Real", "Independent"),
@@ -19,31 +19,13 @@ COMPARED: Final[dict[Kind, tuple[str, str]]] = {
 }
 """What each figure is compared with, as column heads."""
 
-_TABLES: Final[dict[Mark, str]] = {"released": "", "training": "_training", "baseline": "_baseline"}
-_EXCESS, _SIDES = "_excess", ("_training", "_holdout")
-CLASSIFIERS: Final = {"tree": "decision tree", "forest": "random forest", "adaboost": "AdaBoost"}
-_UTILITY: Final = {
-    "tvd_1way": "distance, single attributes",
-    "tvd_2way": "distance, pairs of attributes",
-    "tvd_3way": "distance, triples of attributes",
-    "distinguished": "records distinguished from real ones",
-    **{f"accuracy_{name}": f"accuracy, {words}" for name, words in CLASSIFIERS.items()},
-}
-_RISK: Final = {
-    "exact_match_excess": "copies of people used, in excess of copies of people not used",
-    "reproduced_excess": "people reproduced, in excess of people not used",
-    "unique_found_excess": "unique people found, in excess of people not used",
-    "inferred_excess_worst": "sensitive values inferred, in excess of people not used",
-    "nearer_to_training": "records nearer to people used than to people not used",
-}
-WORDS: Final = {**_UTILITY, **_RISK}
-"""The most important figures, in words."""
+_BESIDE: Final[dict[Kind, tuple[Mark, ...]]] = {"utility": ("training", "baseline"), "risk": ()}
+"""The marks on a line of what a figure is compared with, as far as it is on the same scale."""
 
-_AT_ONE_HALF: Final = frozenset({"distinguished", "nearer_to_training"})
-"""Figures that are one half by chance."""
+_WORST: Final = 3
+"""Number of attributes that are named beside a figure."""
 
 _SIGMAS: Final = 1.96
-_BOTH_SIDES: Final = 4
 
 _ROOM: Final = 0.05
 """The smallest length that a line shows well: one twentieth; less looks like the reference value."""
@@ -106,6 +88,7 @@ class HeadlineFigure:
         ground: position of the value that chance or no skill gives, in percent.
         interval: positions of the ends of the release's 95% interval, in percent, if it is known.
         ticks: round numbers on the line.
+        worst: the attributes with the worst values, and these, if the figure summarizes attributes.
     """
 
     figure: str
@@ -117,67 +100,65 @@ class HeadlineFigure:
     ground: float
     interval: tuple[float, float] | None
     ticks: tuple[Tick, ...]
+    worst: tuple[tuple[str, float], ...] = ()
 
 
-def headline_figures(found: EvaluationFigures, kind: Kind) -> list[HeadlineFigure]:
-    """Select the important figures and those that have thresholds.
+def headline_figures(
+    found: EvaluationFigures, kind: Kind, declared: Mapping[str, Figure], attributes: Sequence[str]
+) -> list[HeadlineFigure]:
+    """Select the figures that are described in words, and those that have thresholds.
 
     Args:
         found: the results of one evaluation.
         kind: the kind of evaluation.
+        declared: all figures of the release's evaluation, by name.
+        attributes: names of the attributes.
 
     Returns:
         One row per figure.
     """
-    words = _UTILITY if kind == "utility" else _RISK
-    named = [name for name in words if name in found.figures]
+    named = [figure.name for figure in declared.values() if figure.words and figure.name in found.figures]
     named += sorted({verdict.figure for verdict in found.verdicts} - set(named))
-    return [_row(name, words.get(name, name), found) for name in named]
-
-
-def _ground(name: str, figures: Mapping[str, float]) -> float:
-    """The value of a figure without any skill."""
-    if name.startswith("accuracy_") and not name.startswith("accuracy_loss"):
-        return figures.get("accuracy_majority", 0.0)
-    return 0.5 if name in _AT_ONE_HALF else 0.0
+    return [_row(declared[name], kind, found, attributes) for name in named]
 
 
 def reach_of(found: EvaluationFigures, name: str) -> float | None:
     """Half the width of the 95% interval around a figure, if its standard error is known."""
-    error = found.error(name)
+    error = found.errors.get(name)
     return None if error is None else _SIGMAS * error
 
 
-def _row(name: str, words: str, found: EvaluationFigures) -> HeadlineFigure:
-    figures = found.figures
-    values = {mark: figures[name + suffix] for mark, suffix in _TABLES.items() if name + suffix in figures}
+def _row(figure: Figure, kind: Kind, found: EvaluationFigures, attributes: Sequence[str]) -> HeadlineFigure:
+    name, figures = figure.name, found.figures
+    ground = figures.get(figure.chance, 0.0) if isinstance(figure.chance, str) else figure.chance
+    marked = dict(zip(_BESIDE[kind], figure.beside, strict=False))
+    values: dict[Mark, float] = {"released": figures[name]}
+    values |= {mark: figures[other] for mark, other in marked.items() if other is not None and other in figures}
     about = [verdict for verdict in found.verdicts if verdict.figure == name]
-    ground, reach = _ground(name, figures), reach_of(found, name)
+    reach = reach_of(found, name)
     ends = [figures[name] - (reach or 0.0), figures[name] + (reach or 0.0)]
     scale = scale_of([*values.values(), *ends, *(verdict.bound for verdict in about), ground + _ROOM], least=ground)
-    attack = name.removesuffix(_EXCESS)
-    sides = _SIDES if attack != name else (_TABLES["training"], _TABLES["baseline"])
     return HeadlineFigure(
         figure=name,
-        words=words,
+        words=figure.words or name,
         value=Estimate(figures[name], reach),
         points=tuple(Point(mark, value, scale.place(value)) for mark, value in values.items()),
-        compared=tuple(
-            Estimate(figures[attack + side], _side_reach(found, attack, side)) if attack + side in figures else None
-            for side in sides
-        ),
-        bounds=tuple(
-            Bound(verdict, scale.place(verdict.bound), most=verdict.threshold.endswith("_max")) for verdict in about
-        ),
+        compared=tuple(None if other is None else _estimate(found, other) for other in figure.beside),
+        bounds=tuple(Bound(verdict, scale.place(verdict.bound), most=verdict.limit.side == "max") for verdict in about),
         ground=scale.place(ground),
         interval=None if reach is None else (scale.place(ends[0]), scale.place(ends[1])),
         ticks=scale.ticks,
+        worst=tuple(_worst(figure, dict(zip(attributes, found.series.get(name, ()), strict=False)))),
     )
 
 
-def _side_reach(found: EvaluationFigures, attack: str, side: str) -> float | None:
-    """Half the width of the interval around a figure of comparison; an attack's series has both standard errors."""
-    contrast = found.series.get(attack)
-    if side in _SIDES and contrast is not None and len(contrast) == _BOTH_SIDES:
-        return _SIGMAS * contrast[1 + 2 * _SIDES.index(side)]
-    return reach_of(found, attack + side)
+def _worst(figure: Figure, values: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The attributes with the worst values, the worst first."""
+    if figure.each != "attribute" or len(values) <= _WORST:
+        return []
+    return sorted(values.items(), key=lambda each: (each[1] if figure.better == "high" else -each[1], each[0]))[:_WORST]
+
+
+def _estimate(found: EvaluationFigures, name: str) -> Estimate | None:
+    """A figure with its uncertainty; None if it was not measured."""
+    return Estimate(found.figures[name], reach_of(found, name)) if name in found.figures else None

@@ -109,7 +109,6 @@ def _templates() -> Environment:
         "figure": numbers.figure,
         "guessed": numbers.guessed,
         "halves": numbers.halves,
-        "named_figure": numbers.named_figure,
         "percent": numbers.percent,
         "proof": proof_in_words,
         "pair_of_tables": pair_svg,

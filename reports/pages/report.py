@@ -9,12 +9,16 @@ from typing import Final, Literal, TypeAlias
 
 from markupsafe import Markup
 
+from deniable.evaluation.attacks import contrasts, exact_matches, nearest_records, unique_people
+from deniable.evaluation.contract import BESIDE, CLASSIFIERS
+from deniable.evaluation.metrics import accuracy, compared_records, distinguishing_game, marginal_distances
+from deniable.evaluation.registry import figures_of
 from reports.figures.decimal_places import digits_of
 from reports.figures.marginals import DescribedTable, Panel
 from reports.figures.numbers import count, rounded
 from reports.figures.spending import Spending
 from reports.pages.evaluation import IN_WORDS, comparison_pictures, marginals_of, risk_pictures
-from reports.pages.headline_figures import CLASSIFIERS, COMPARED, headline_figures, reach_of
+from reports.pages.headline_figures import COMPARED, headline_figures, reach_of
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
 from reports.pages.report_links import Link
 from reports.plots.budget_line import BUDGET_IN_WORDS, draw_budget_line
@@ -36,6 +40,14 @@ from stores.vault.workspace import Workspace
 _REPORT, _TO_DECIDE_UPON = "report.html", "report_to_decide_upon.html"
 
 Finding: TypeAlias = Literal["holds", "fails", "not made"]
+
+_NAMED: Final = {
+    "compared": compared_records.NAME,
+    "unique": unique_people.RELEASED,
+    "unique_matches": unique_people.MATCHING,
+    "nearer": nearest_records.NAME,
+}
+"""Figures that the page names in its sentences."""
 
 _OUTCOMES: Final[dict[str, Finding]] = {"ok": "holds", "FAILED": "fails", "--": "not made"}
 """The outcomes of verification, by the first word of a line."""
@@ -118,6 +130,7 @@ def render_report(content: ReportContent) -> str:
     """
     verdicts = (*content.utility.verdicts, *content.risk.verdicts)
     verified = _verified(content.verification)
+    declared = figures_of(content.spec.evaluation.scope)
     return render_page(
         "report.html.jinja",
         {
@@ -126,9 +139,11 @@ def render_report(content: ReportContent) -> str:
             "drawn_edges": len(strongest(content.weights, len(content.spec.domain))),
             "costs": cost_lines(content.spec, content.accounts),
             "figures": {**content.utility.figures, **content.risk.figures},
+            "declared": declared,
+            "named": _NAMED,
             "glances": {
-                "utility": headline_figures(content.utility, "utility"),
-                "risk": headline_figures(content.risk, "risk"),
+                "utility": headline_figures(content.utility, "utility", declared, content.spec.domain.names),
+                "risk": headline_figures(content.risk, "risk", declared, content.spec.domain.names),
             },
             "compared": COMPARED,
             "verdicts": verdicts,
@@ -195,19 +210,23 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
         "distances": IN_WORDS["distances"]
         + _if_measured(
             utility,
-            "; the mean over pairs of attributes is {tvd_2way:.3f} for the release and {tvd_2way_training:.3f} for "
-            "real training records",
+            "; the mean over pairs of attributes is {:.3f} for the release and {:.3f} for real training records",
+            marginal_distances.name_of(2),
+            marginal_distances.name_of(2, "training"),
         ),
         "learning": IN_WORDS["learning"]
         + _if_measured(
-            utility, "; released records are distinguished from real ones with accuracy {distinguished:.3f}"
+            utility,
+            "; released records are distinguished from real ones with accuracy {:.3f}",
+            distinguishing_game.name_of(),
         ),
         "commutes": "The largest flows from home to work, released and real, and the mean commute of each destination.",
         "attacks": IN_WORDS["attacks"]
         + _if_measured(
             risk,
-            ": {exact_match_training:.2%} of the released records equal a training record, {exact_match_holdout:.2%} a "
-            "holdout record",
+            ": {:.2%} of the released records equal a training record, {:.2%} a holdout record",
+            contrasts.used(exact_matches.NAME),
+            contrasts.not_used(exact_matches.NAME),
         ),
         "inference": f"{IN_WORDS['inference']}.",
     }
@@ -221,19 +240,18 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
             if weights
             else {}
         ),
-        **(comparison_pictures(content.utility, domain) if utility else {}),
+        **(comparison_pictures(content.utility, content.spec) if utility else {}),
         **({"commutes": commutes} if commutes is not None else {}),
         **(risk_pictures(content.risk, content.spec.evaluation) if risk else {}),
     }
     return {name: picture(figure, words[name]) for name, figure in drawn.items()}
 
 
-def _if_measured(figures: Mapping[str, float], said: str) -> str:
+def _if_measured(figures: Mapping[str, float], said: str, *names: str) -> str:
     """A sentence's end with figures in it; only a full stop if one of them was not measured."""
-    try:
-        return f"{said.format_map(figures)}."
-    except KeyError:
+    if not figures.keys() >= set(names):
         return "."
+    return f"{said.format(*(figures[name] for name in names))}."
 
 
 def _cards(content: ReportContent) -> list[Card]:
@@ -252,26 +270,21 @@ def _measured_cards(content: ReportContent) -> list[Card]:
     classifiers = content.spec.evaluation.classifiers
     classifier = "forest" if "forest" in classifiers else classifiers[0]
     # A table of one attribute has no pairs.
-    name, of = ("tvd_2way", "pairs") if "tvd_2way" in utility else ("tvd_1way", "single attributes")
-    independent = f", independent {utility[f'{name}_baseline']:.3f}" if f"{name}_baseline" in utility else ""
-    copies = reach_of(content.risk, "exact_match_excess")
+    order, of = (2, "pairs") if marginal_distances.name_of(2) in utility else (1, "single attributes")
+    name, real, baseline = (marginal_distances.name_of(order, table) for table in ("released", *BESIDE))
+    independent = f", independent {utility[baseline]:.3f}" if baseline in utility else ""
     return [
         Card(
             f"Distance, {of}",
             rounded(utility[name], reach_of(content.utility, name)),
-            f"real records {rounded(utility[f'{name}_training'], reach_of(content.utility, f'{name}_training'))}"
-            f"{independent}",
+            f"real records {rounded(utility[real], reach_of(content.utility, real))}{independent}",
         ),
         Card(
             f"Accuracy, {CLASSIFIERS[classifier]}",
-            f"{utility[f'accuracy_{classifier}']:.1%}",
-            f"{utility[f'accuracy_{classifier}_training']:.1%} from real records",
+            f"{utility[accuracy.name_of(classifier)]:.1%}",
+            f"{utility[accuracy.name_of(classifier, 'training')]:.1%} from real records",
         ),
-        *(
-            [Card("Copies beyond chance", _points(risk["exact_match_excess"], copies), _copies_in_words(content.risk))]
-            if risk
-            else []
-        ),
+        *([_copies(content.risk)] if risk else []),
     ]
 
 
@@ -281,11 +294,14 @@ def _points(share: float, reach: float | None) -> str:
     return f"{100 * share:+.{places}f} points"
 
 
-def _copies_in_words(risk: EvaluationFigures) -> str:
-    """The two shares whose difference is the excess of copies, with its sampling uncertainty."""
-    figures, reach = risk.figures, reach_of(risk, "exact_match_excess")
+def _copies(risk: EvaluationFigures) -> Card:
+    """The excess of copies, and the two shares whose difference it is, with its sampling uncertainty."""
+    name, figures = contrasts.excess(exact_matches.NAME), risk.figures
+    used, not_used = (figures[side(exact_matches.NAME)] for side in (contrasts.used, contrasts.not_used))
+    reach = reach_of(risk, name)
     chance = f", ± {100 * reach:.{digits_of(100 * reach)}f} by chance" if reach else ""
-    return (
-        f"of the records: {figures['exact_match_training']:.1%} equal a person used, "
-        f"{figures['exact_match_holdout']:.1%} one not used{chance}"
+    return Card(
+        "Copies beyond chance",
+        _points(figures[name], reach),
+        f"of the records: {used:.1%} equal a person used, {not_used:.1%} one not used{chance}",
     )

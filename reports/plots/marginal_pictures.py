@@ -20,6 +20,11 @@ _LETTER: Final = 5.2
 _LONGEST: Final = 12
 
 
+def series_of_shares(table: str, attribute: str) -> str:
+    """Name of the series that contains the shares of an attribute's values in a table."""
+    return f"shares_{table}/{attribute}"
+
+
 def draw_marginals(panels: Sequence[Panel]) -> str:
     """One panel for each attribute: real shares as grey areas, released shares as blue lines.
 

@@ -13,6 +13,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from deniable.evaluation.contract import Table
+from deniable.evaluation.metrics import marginal_distances
 from deniable.evaluation.utility import compared_marginals
 from deniable.foundation.domain import Codes, Domain
 from reports.figures.marginals import DescribedTable
@@ -23,6 +25,7 @@ SHOWN: Final = 6
 """Number of pairs shown side by side."""
 
 _PAIRS: Final = 2
+_TABLES: Final[tuple[Table, Table]] = ("released", "training")
 _LEVELS: Final = 8
 _WIDEST, _NARROWEST, _SIDE = 22.0, 4.0, 380.0
 _LETTER, _FONT, _GAP = 6.2, 10.0, 34.0
@@ -67,7 +70,8 @@ class ShownPair:
 def pair_errors(domain: Domain, series: Mapping[str, Sequence[float]]) -> tuple[PairError, ...]:
     """The errors of all pairs, in the order in which they were measured."""
     pairs = compared_marginals(domain.cardinalities).get(_PAIRS, ())
-    errors = zip(pairs, series.get("tvd_2way", ()), series.get("tvd_2way_training", ()), strict=False)
+    released, real = (series.get(marginal_distances.name_of(_PAIRS, table), ()) for table in _TABLES)
+    errors = zip(pairs, released, real, strict=False)
     return tuple(PairError((domain.names[a], domain.names[b]), one, real) for (a, b), one, real in errors)
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from deniable.evaluation.thresholds import bounds_of
 from deniable.foundation.spec_values import Strict
 from schemas.plain_text import LONGEST_LINE, Line
 from schemas.spec.evaluation import judge
@@ -98,10 +99,9 @@ def _missed(bounds: Mapping[str, float], figures: Mapping[str, float], what_for:
     """A sentence for each bound that is missed."""
     for verdict in judge(figures, bounds):
         if not verdict.met:
-            side = "at most" if verdict.threshold.endswith("_max") else "at least"
-            yield f"{verdict.figure} must be {side} {verdict.bound:g} {what_for}"
+            yield f"{verdict.figure} must be {verdict.limit.words} {what_for}"
 
 
 def _unmeasured(bounds: Mapping[str, float], figures: Mapping[str, float]) -> Iterator[str]:
-    names = dict.fromkeys(threshold.rpartition("_")[0] for threshold in bounds)
+    names = dict.fromkeys(bound.figure for bound in bounds_of(bounds))
     yield from (f"{name} was not measured" for name in names if name not in figures)

@@ -24,6 +24,8 @@ from pydantic import (
     model_validator,
 )
 
+from deniable.evaluation.contract import Scope
+from deniable.evaluation.registry import figures_of
 from deniable.foundation.domain import PERSONS, Domain, Person
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.spec_values import (
@@ -46,7 +48,7 @@ from schemas.plain_text import LONGEST_NAME, LONGEST_PATH, Line, PathText, fault
 from schemas.regular_files import whole_path
 from schemas.spec.decision import Policy, Thresholds
 from schemas.spec.defaults import Derived, completed
-from schemas.spec.evaluation import figure_names, unknown_thresholds
+from schemas.spec.evaluation import scope_of, unknown_thresholds
 from schemas.spec.loading import complaint, read_yaml
 from schemas.spec.refresh import Refresh
 from schemas.spec.source_kinds import DECLARED, SourceKind, kind_of_source, kinds_in_words
@@ -420,6 +422,11 @@ class Evaluation(Strict):
     commutes: Commutes | None = Field(default=None, exclude_if=lambda commutes: commutes is None)
     public: PublicComparison | None = Field(default=None, exclude_if=lambda public: public is None)
 
+    @property
+    def scope(self) -> Scope:
+        """What is covered, from which the figures follow."""
+        return scope_of(classifiers=self.classifiers, sensitive=self.sensitive, on_public_table=self.public is not None)
+
     @field_validator("target")
     @classmethod
     def _is_an_attribute(cls, target: str | None, info: ValidationInfo) -> str | None:
@@ -741,9 +748,7 @@ def _refuse_unknown_thresholds(thresholds: Iterable[str], info: ValidationInfo) 
     """Refuse thresholds without a figure of the evaluation."""
     evaluation = info.data.get("evaluation")
     if evaluation is not None:
-        is_public = evaluation.public is not None
-        names = figure_names(evaluation.classifiers, () if is_public else evaluation.sensitive, only_utility=is_public)
-        unknown = unknown_thresholds(thresholds, names)
+        unknown = unknown_thresholds(thresholds, figures_of(evaluation.scope).values())
         if unknown:
             raise ValueError("; ".join(unknown))
 

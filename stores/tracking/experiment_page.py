@@ -9,6 +9,7 @@ from datetime import date
 from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
+from deniable.evaluation.registry import listed_figures
 from schemas.spec.release_spec import ReleaseSpec
 from stores.servers.ui_links import (
     RELEASES_VIEW,
@@ -36,10 +37,7 @@ _SHOWN = (
     "metrics.`epsilon.record`",
     "metrics.`public/records`",
     "metrics.`internal/thresholds_missed`",
-    "metrics.`internal/tvd_2way`",
-    "metrics.`internal/distinguished`",
-    "metrics.`internal/exact_match_excess`",
-    "metrics.`internal/inferred_excess_worst`",
+    *(f"metrics.`{figure.audience}/{figure.name}`" for figure in listed_figures()),
 )
 _FIRST = ("attributes.`Run Name`", "runDateAndNestInfo", "duration")
 

@@ -1,41 +1,33 @@
 """Measure the utility of a release on the holdout, with real records and a product of marginals for comparison."""
 
-from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from math import ceil, sqrt
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from math import ceil
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes
-from deniable.evaluation.utility import (
-    ClassifierFactory,
-    accuracy,
-    agreement_rate,
-    compared_marginals,
-    count_marginals,
-    distinct_share,
-    distinguishing_game,
-    mean_distance_error,
-    predictions,
-    sample_rows,
-    total_variation,
-)
+from deniable.evaluation.contract import BESIDE, Table, Value
+from deniable.evaluation.evidence import UtilityEvidence
+from deniable.evaluation.utility import sample_rows
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from reports.pages.evaluation import record_evaluation, utility_pictures
 from reports.plots.commutes import FLOWS, series_of_commutes
+from reports.plots.marginal_pictures import series_of_shares
 from reports.plots.pairs import pair_errors, series_of_pair, shares_of_pair, worst_pairs
 from schemas.references import Reference
-from schemas.spec.evaluation import NOT_MEASURED, EvaluationFigures, error_of, judge
+from schemas.spec.evaluation import NOT_MEASURED, EvaluationFigures
 from schemas.spec.release_spec import PublicComparison, ReleaseSpec
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
 from tasks.data.public_rows import public_codes
+from tasks.evaluation.measuring import measure_figures
 from tasks.running.sampling import sample_tables, training_parts
 from tasks.running.step import as_task
-from tasks.running.threads import threads
 
 MAX_COMPARED = 1_000_000
 """The largest number of records from which marginals are computed; more would not change a digit that is shown."""
@@ -43,16 +35,12 @@ MAX_COMPARED = 1_000_000
 SHOWN_VALUES = 100
 """An attribute with more values is plotted in at most this many runs of neighbouring values."""
 
-Tables = Mapping[str, Codes]
-"""The tables compared with the holdout: `released`, `training` and possibly `baseline`."""
-Figures = dict[str, float]
 Series = dict[str, tuple[float, ...]]
+
+_COMPARED: Final[tuple[Table, ...]] = ("released", *BESIDE)
 
 _FEWEST_PUBLIC = 20
 """The smallest number of rows of a public table that is split into halves for comparison."""
-
-FEWEST_TOLD = 2
-"""The smallest number of records of each table for the distinguishing game; with fewer, its figure is left out."""
 
 
 def evaluate_utility(
@@ -78,7 +66,7 @@ def evaluate_utility(
         return _on_public_table(workspace, released, spec.evaluation.public)
     if not spec.is_evaluated:
         with recorded_step(workspace, "evaluate_utility", inputs=[released]) as step:
-            record_evaluation(step, "utility", NOT_MEASURED, {})
+            record_evaluation(step, "utility", NOT_MEASURED, spec, {})
         return NOT_MEASURED
     sources = {
         "released": [released],
@@ -91,7 +79,7 @@ def evaluate_utility(
         tables = sample_tables(workspace, "evaluate_utility", sources, MAX_COMPARED)
         holdout = tables.pop("holdout")
         found = _compared(workspace, released, tables, holdout)
-        record_evaluation(step, "utility", found, utility_pictures(found, spec))
+        record_evaluation(step, "utility", found, spec, utility_pictures(found, spec))
     return found
 
 
@@ -122,83 +110,55 @@ def _on_public_table(workspace: Workspace, released: Reference, public: PublicCo
             "training": real[:half],
         }
         found = _compared(workspace, released, tables, real[half:])
-        record_evaluation(step, "utility", found, utility_pictures(found, spec))
+        record_evaluation(step, "utility", found, spec, utility_pictures(found, spec))
     return found
 
 
-def _compared(workspace: Workspace, released: Reference, tables: Tables, holdout: Codes) -> EvaluationFigures:
+def _compared(
+    workspace: Workspace, released: Reference, tables: Mapping[str, Codes], holdout: Codes
+) -> EvaluationFigures:
     """Measure all figures, comparing the tables with the holdout."""
     spec = workspace.spec
-    domain, rows = spec.domain, spec.evaluation.train_rows
     words = workspace.key().stream(
         step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
     )
-    factories = classifiers(words)
-    compared = _first(tables, min(map(len, tables.values())))
-    shown, fewer = _first(compared, rows), holdout[:rows]
-    chosen: dict[str, ClassifierFactory] = {name: factories[name] for name in spec.evaluation.classifiers}
-    # Trees grow, and marginals are counted, without the interpreter's lock.
-    with threads() as pool:
-        games = {
-            name: pool.submit(distinguishing_game, factories["forest"], fewer, table)
-            for name, table in shown.items()
-            if min(len(fewer), len(table)) >= FEWEST_TOLD
+    rows = min(map(len, tables.values()))
+    # Rows are in random order, so that the first ones are a sample.
+    equal: dict[Table, Codes] = {name: tables[name][:rows] for name in _COMPARED if name in tables}
+
+    def evidence(pool: Executor) -> UtilityEvidence:
+        return UtilityEvidence(
+            domain=spec.domain,
+            tables=equal,
+            holdout=holdout,
+            rows=spec.evaluation.train_rows,
+            classifiers=spec.evaluation.classifiers,
+            factories=classifiers(words),
+            pool=pool,
+        )
+
+    def series(values: Mapping[str, Value]) -> Series:
+        shown = {"released": equal["released"], "holdout": holdout}
+        summarized = {name: value.summarizes for name, value in values.items()}
+        return {
+            **_attribute_shares(shown, spec.domain),
+            **_worst_tables(shown, spec.domain, summarized),
+            **_commutes({"released": equal["released"], "real": equal["training"]}, spec),
         }
-        target = domain.index(domain.target or "")
-        predicted = {
-            classifier: {name: pool.submit(predictions, factory, table, fewer, target) for name, table in shown.items()}
-            for classifier, factory in chosen.items()
-        }
-        figures, series = _marginals(compared, holdout, domain, pool)
-    figures |= {f"distinguished{_about(name)}": game.result() for name, game in games.items()}
-    learnt, errors = _learning(predicted, fewer[:, target])
-    figures |= learnt
-    told = 2 * (min(len(fewer), *map(len, shown.values())) // 2)
-    errors |= {name: _share_error(value, told) for name, value in figures.items() if name.startswith("distinguished")}
-    series |= _worst_tables({"released": compared["released"], "holdout": holdout}, domain, series)
-    series |= _commutes({"released": compared["released"], "real": compared["training"]}, spec)
-    series |= {error_of(name): (error,) for name, error in errors.items()}
-    return EvaluationFigures(figures=figures, series=series, verdicts=judge(figures, spec.thresholds))
+
+    return measure_figures("utility", spec, evidence, series)
 
 
-def _first(tables: Tables, rows: int) -> dict[str, Codes]:
-    """Return the first records of each table, which are a sample, because the order is random."""
-    return {name: table[:rows] for name, table in tables.items()}
+def _attribute_shares(tables: Mapping[str, Codes], domain: Domain) -> Series:
+    """Return the shares of all values of each attribute."""
+    return {
+        series_of_shares(name, attribute.name): _plain(_shares(table[:, column], attribute.cardinality))
+        for name, table in tables.items()
+        for column, attribute in enumerate(domain.attributes)
+    }
 
 
-def _about(table: str) -> str:
-    """Return the suffix of a figure's name for a table; figures on the release have none."""
-    return "" if table == "released" else f"_{table}"
-
-
-def _marginals(tables: Tables, holdout: Codes, domain: Domain, pool: ThreadPoolExecutor) -> tuple[Figures, Series]:
-    """Return distances between the marginals, the shares of all values, and the shares of distinct records."""
-    cardinalities = domain.cardinalities
-    distinct = {name: pool.submit(distinct_share, table, cardinalities) for name, table in tables.items()}
-    figures: Figures = {"compared_records": float(len(tables["released"]))}
-    series: Series = {}
-    for order, marginals in compared_marginals(cardinalities).items():
-        counts = {
-            name: pool.submit(count_marginals, [table], cardinalities, marginals)
-            for name, table in {"holdout": holdout, **tables}.items()
-        }
-        real = counts.pop("holdout").result()
-        for name, table in tables.items():
-            counted = counts.pop(name).result()
-            distances = total_variation(counted, real)
-            series[f"tvd_{order}way{_about(name)}"] = _plain(distances)
-            figures[f"tvd_{order}way{_about(name)}"] = float(distances.mean())
-            figures[f"tvd_{order}way_worst{_about(name)}"] = float(distances.max())
-            error = mean_distance_error(table, holdout, (counted, real))
-            series[error_of(f"tvd_{order}way{_about(name)}")] = (error,)
-    for name, table in {"released": tables["released"], "holdout": holdout}.items():
-        for j, attribute in enumerate(domain.attributes):
-            series[f"shares_{name}/{attribute.name}"] = _plain(_shares(table[:, j], attribute.cardinality))
-    figures |= {f"distinct_share{_about(name)}": share.result() for name, share in distinct.items()}
-    return figures, series
-
-
-def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
+def _worst_tables(tables: Mapping[str, Codes], domain: Domain, series: Mapping[str, Sequence[float]]) -> Series:
     """Return the tables of the pairs of attributes with the largest errors in the release, to be shown side by side."""
     return {
         series_of_pair(name, error.names): _plain(shares_of_pair(table, domain, error.names).ravel())
@@ -207,7 +167,7 @@ def _worst_tables(tables: Tables, domain: Domain, series: Series) -> Series:
     }
 
 
-def _commutes(tables: Tables, spec: ReleaseSpec) -> Series:
+def _commutes(tables: Mapping[str, Codes], spec: ReleaseSpec) -> Series:
     """Return commute distances and the largest flows of the release and of real records, if the spec names places."""
     asked, domain = spec.evaluation.commutes, spec.domain
     if asked is None:
@@ -236,38 +196,3 @@ def _shares(column: Codes, cardinality: int) -> NDArray[np.float64]:
 
 def _plain(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(map(float, values))
-
-
-def _share_error(share: float, cases: int) -> float:
-    """Return the standard error of a share of independent cases."""
-    return sqrt(share * (1 - share) / max(cases, 1))
-
-
-def _learning(
-    labels_by: Mapping[str, Mapping[str, Future[NDArray[np.integer]]]], truth: NDArray[np.integer]
-) -> tuple[Figures, Figures]:
-    """Measure the holdout accuracy of classifiers trained on each table, and agreement with those of real records.
-
-    Args:
-        labels_by: what each classifier predicts after learning from each table.
-        truth: what it should have predicted.
-
-    Returns:
-        The figures, and their standard errors over redrawn holdouts, given the classifiers.
-    """
-    figures: Figures = {"accuracy_majority": float(np.bincount(truth).max() / len(truth))}
-    lost: Figures = {}
-    for classifier, by_table in labels_by.items():
-        predicted = {name: labels.result() for name, labels in by_table.items()}
-        accuracies = {name: accuracy(labels, truth) for name, labels in predicted.items()}
-        figures |= {f"accuracy_{classifier}{_about(name)}": value for name, value in accuracies.items()}
-        figures |= {
-            f"agreement_{classifier}{_about(name)}": agreement_rate(labels, predicted["training"])
-            for name, labels in predicted.items()
-            if name != "training"
-        }
-        figures[f"accuracy_loss_{classifier}"] = accuracies["training"] - accuracies["released"]
-        right = [(predicted[name] == truth).astype(np.float64) for name in ("training", "released")]
-        lost[f"accuracy_loss_{classifier}"] = float(np.std(right[0] - right[1])) / sqrt(len(truth))
-    errors = {name: _share_error(value, len(truth)) for name, value in figures.items() if name not in lost}
-    return figures, {**errors, **lost}

@@ -3,9 +3,12 @@
 import pytest
 from pydantic import ValidationError
 
-from schemas.spec.evaluation import EvaluationFigures, Verdict, figure_names, inferred, judge, unknown_thresholds
+from deniable.evaluation.attacks.inference import name_of
+from deniable.evaluation.registry import figures_of
+from schemas.spec.evaluation import EvaluationFigures, Verdict, judge, scope_of, unknown_thresholds
 
-FIGURES = figure_names(["tree", "forest"], ["DIS", "marital-status"])
+SCOPE = scope_of(classifiers=["tree", "forest"], sensitive=["DIS", "marital-status"], on_public_table=False)
+FIGURES = figures_of(SCOPE).values()
 
 
 @pytest.mark.parametrize(
@@ -50,12 +53,16 @@ def test_a_threshold_for_a_classifier_that_is_not_asked_for_is_refused() -> None
 
 
 def test_figures_about_an_attribute_have_a_name_that_a_threshold_can_have() -> None:
-    assert inferred("DIS") == "inferred_dis"
-    assert inferred("marital-status") == "inferred_marital_status"
+    assert name_of("DIS") == "inferred_dis"
+    assert name_of("marital-status") == "inferred_marital_status"
 
 
-def test_no_two_figures_have_one_name() -> None:
-    assert len(set(FIGURES)) == len(FIGURES)
+def test_on_a_public_table_there_is_neither_risk_nor_a_baseline() -> None:
+    public = figures_of(scope_of(classifiers=["tree"], sensitive=["DIS"], on_public_table=True))
+    assert {"tvd_2way", "tvd_2way_training", "agreement_tree"} <= public.keys()
+    assert not {"tvd_2way_baseline", "agreement_tree_baseline", "exact_match_excess", "inferred_dis_excess"} & set(
+        public
+    )
 
 
 def test_an_evaluation_cannot_be_changed_or_added_to() -> None:

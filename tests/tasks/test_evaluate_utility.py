@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from deniable.evaluation.registry import figures_of
 from deniable.foundation.errors import InvalidInput
-from schemas.spec.evaluation import EvaluationFigures, figure_names
+from schemas.spec.evaluation import EvaluationFigures
 from stores.tracking.client import client_of, tracking_uri
 from tasks.evaluation.evaluate_risk import evaluate_risk
 from tasks.evaluation.evaluate_utility import evaluate_utility
@@ -71,7 +72,7 @@ def test_equal_numbers_of_records_are_compared(good: EvaluationFigures) -> None:
 def test_all_figures_have_the_names_that_thresholds_may_use(release: EvaluatedRelease, good: EvaluationFigures) -> None:
     evaluation = release.workspace.spec.evaluation
     risk = evaluate_risk(release.workspace, release.released(population(2500, "best")), release.parts)
-    assert {*good.figures, *risk.figures} == set(figure_names(evaluation.classifiers, evaluation.sensitive))
+    assert {*good.figures, *risk.figures} == set(figures_of(evaluation.scope))
 
 
 def test_the_same_release_has_the_same_figures(release: EvaluatedRelease, bad: EvaluationFigures) -> None:

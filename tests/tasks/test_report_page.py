@@ -6,13 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable.evaluation.registry import figures_of
 from deniable.privacy.neighbours import RECORD
 from deniable.record.statement import not_covered
 from deniable.samplers.seedless.spec import Entry as Seedless
 from reports.figures.decimal_places import digits_of
 from reports.figures.numbers import within
 from reports.figures.value_groups import groups_to_show
-from reports.pages.headline_figures import WORDS, headline_figures, reach_of
+from reports.pages.headline_figures import headline_figures, reach_of
 from reports.pages.pages import sampled
 from reports.pages.report import ReportContent, render_report, write_report
 from reports.pages.report_links import Link
@@ -302,18 +303,16 @@ def test_the_tile_of_copies_shows_what_is_beyond_chance(page: Page, content: Rep
 
 def test_figures_at_a_glance_have_intervals_and_numbers_on_their_axes(content: ReportContent) -> None:
     for kind, found in (("utility", content.utility), ("risk", content.risk)):
-        rows = {row.figure: row for row in headline_figures(found, kind)}
-        for name in WORDS:
-            if name not in rows:
-                continue
-            row = rows[name]
+        declared = figures_of(content.spec.evaluation.scope)
+        for row in headline_figures(found, kind, declared, content.spec.domain.names):
+            assert declared[row.figure].words
             assert row.interval is not None
             released = next(point.place for point in row.points if point.mark == "released")
             assert row.interval[0] <= released <= row.interval[1]
             assert (row.interval[1] - row.interval[0]) > 0
             assert 2 <= len(row.ticks) <= 6
             assert 0 <= min(row.interval[0], released) <= max(row.interval[1], released) <= 100
-    told = content.utility.error("distinguished") or 0
+    told = content.utility.errors["distinguished"]
     share = content.utility.figures["distinguished"]
     assert told == pytest.approx((share * (1 - share) / 1500) ** 0.5)
 

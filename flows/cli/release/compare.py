@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from deniable.console import show
+from deniable.evaluation.metrics import compared_records
 from deniable.foundation.errors import InvalidInput, Refused
 from flows.cli.contract import StateCommand
 from flows.cli.spinner import at_work
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 DONE = 0
 _WIDTH = 80
-_COMPARED = "compared_records"
 _DIGEST_CHARACTERS = 64
 _SHOWN_OF_DIGEST = 12
 
@@ -242,20 +242,19 @@ def _marginals(comparison: "Comparison") -> Table:
 
 def _figures(comparison: "Comparison", *, everything: bool) -> Table:
     """Return figures measured on real records; a share of n records has a standard error of at most 1 / (2 sqrt(n))."""
-    from reports.figures.numbers import change, named_figure, rounded  # noqa: PLC0415 - imports matplotlib
-    from reports.pages.headline_figures import WORDS  # noqa: PLC0415 - as above
+    from reports.figures.numbers import change, figure, rounded  # noqa: PLC0415 - imports matplotlib
 
     pairs = {pair.name: pair for pair in comparison.figures or ()}
     table = _table("figure (internal)", "A", "B", "B less A", numbers=("A", "B", "B less A"))
-    records = pairs.get(_COMPARED)
+    records = pairs.get(compared_records.NAME)
     smallest = min((each for each in (records.one, records.other) if each), default=None) if records else None
     deviation = 0.5 / sqrt(smallest) if smallest else None
     for name, pair in pairs.items():
-        if not (everything or name in WORDS):
+        if not (everything or pair.words):
             continue
         is_share = all(abs(value) <= 1 for value in (pair.one, pair.other) if value is not None)
         shown = [
-            "-" if value is None else rounded(value, deviation) if is_share else named_figure(name, value)
+            "-" if value is None else rounded(value, deviation) if is_share else figure(value, pair.is_count)
             for value in (pair.one, pair.other)
         ]
         table.add_row(name, *shown, "" if pair.more is None else change(pair.more, deviation if is_share else None))

@@ -1,0 +1,51 @@
+"""Figures of an attack's success on people used and on people not used, and of the excess, which is disclosure."""
+
+from collections.abc import Iterator
+
+from deniable.evaluation.contract import Figure, Value
+from deniable.evaluation.disclosure import Contrast
+
+
+def used(attack: str) -> str:
+    """Name of the success of an attack on people whose records were used."""
+    return f"{attack}_training"
+
+
+def not_used(attack: str) -> str:
+    """Name of the success of an attack on people whose records were not used."""
+    return f"{attack}_holdout"
+
+
+def excess(attack: str) -> str:
+    """Name of the difference between the two."""
+    return f"{attack}_excess"
+
+
+def figures_of_contrast(
+    attack: str, *, words: str = "", summary: str = "", is_listed: bool = False
+) -> Iterator[Figure]:
+    """Declare the figures of an attack.
+
+    Args:
+        attack: the first part of their names.
+        words: the excess, for the report.
+        summary: the excess, for the summary.
+        is_listed: whether MLflow's list of releases has a column for the excess.
+    """
+    sides = used(attack), not_used(attack)
+    yield from (Figure(name=name, better="neither") for name in sides)
+    yield Figure(name=excess(attack), better="low", words=words, summary=summary, beside=sides, is_listed=is_listed)
+
+
+def values_of_contrast(attack: str, contrast: Contrast) -> dict[str, Value]:
+    """The figures of an attack.
+
+    Args:
+        attack: the first part of their names.
+        contrast: its success on both groups.
+    """
+    return {
+        used(attack): Value(contrast.training.value, contrast.training.variance**0.5),
+        not_used(attack): Value(contrast.holdout.value, contrast.holdout.variance**0.5),
+        excess(attack): Value(contrast.excess, contrast.standard_error),
+    }

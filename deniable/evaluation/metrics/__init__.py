@@ -1,0 +1,4 @@
+"""Metrics of utility: each module declares the figures that it measures, as METRIC (`deniable.evaluation.contract`).
+
+`deniable.evaluation.registry` lists the modules. The measures that they use are in `deniable.evaluation.utility`.
+"""

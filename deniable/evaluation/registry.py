@@ -1,0 +1,58 @@
+"""The metrics and the attacks by which releases are evaluated. A new one is a module and a line here."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+from deniable.evaluation.contract import Attack, Figure, Kind, Metric, Scope
+
+METRICS: Final = (
+    "compared_records",
+    "marginal_distances",
+    "jensen_shannon",
+    "distinguishing_game",
+    "distinct_records",
+    "accuracy",
+    "agreement",
+)
+"""Modules of `deniable.evaluation.metrics`, in the order in which their figures are listed."""
+
+ATTACKS: Final = (
+    "exact_matches",
+    "reproduced_people",
+    "unique_people",
+    "nearest_records",
+    "inference",
+)
+"""Modules of `deniable.evaluation.attacks`, in the same order."""
+
+
+@cache
+def metrics(kind: Kind) -> tuple[Metric[Any], ...]:
+    """The metrics of utility, or the attacks, which measure risk."""
+    if kind == "risk":
+        return attacks()
+    return tuple(import_module(f"deniable.evaluation.metrics.{name}").METRIC for name in METRICS)
+
+
+@cache
+def attacks() -> tuple[Attack[Any], ...]:
+    """The attacks."""
+    return tuple(import_module(f"deniable.evaluation.attacks.{name}").ATTACK for name in ATTACKS)
+
+
+@cache
+def figures_of(scope: Scope) -> Mapping[str, Figure]:
+    """Every figure of an evaluation by name, utility first, in the order in which figures are listed.
+
+    Args:
+        scope: what the evaluation covers.
+    """
+    declared = (figure for kind in scope.kinds for metric in metrics(kind) for figure in metric.figures(scope))
+    return {figure.name: figure for figure in declared}
+
+
+def listed_figures() -> Sequence[Figure]:
+    """The figures that have a column in MLflow's list of releases, whatever a spec evaluates."""
+    return [figure for figure in figures_of(Scope()).values() if figure.is_listed]
