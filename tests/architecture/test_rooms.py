@@ -9,9 +9,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ["deniable", "schemas", "stores", "reports", "tasks", "infra", "flows", "papers"]
 MOST_FILES = 15
-# Learners, samplers and commands are named by their registries.
+# Learners, samplers, metrics, attacks and commands are named by their registries.
 NAMED_BY_WHAT_THEY_DO = re.compile(
-    r"deniable/(learners|samplers)|tasks/\w+|(deniable|flows)/cli/\w+|schemas/datasets|stores/ledger/migrations.*"
+    r"deniable/(learners|samplers|evaluation/(metrics|attacks))|tasks/\w+|(deniable|flows)/cli/\w+|schemas/datasets|stores/ledger/migrations.*"
 )
 
 
