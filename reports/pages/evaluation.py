@@ -75,7 +75,10 @@ def utility_pictures(found: EvaluationFigures, spec: ReleaseSpec) -> dict[str, F
     Returns:
         Pictures named `distances` and `learning`, and the SVG file `marginals`.
     """
-    return {**comparison_pictures(found, spec), "marginals": draw_marginals(marginals_of(found, spec))}
+    return {
+        **comparison_pictures(found, spec.domain, spec.evaluation.classifiers),
+        "marginals": draw_marginals(marginals_of(found, spec)),
+    }
 
 
 def marginals_of(found: EvaluationFigures, spec: ReleaseSpec) -> list[Panel]:
@@ -88,17 +91,18 @@ def marginals_of(found: EvaluationFigures, spec: ReleaseSpec) -> list[Panel]:
     )
 
 
-def comparison_pictures(found: EvaluationFigures, spec: ReleaseSpec) -> dict[str, Figure]:
+def comparison_pictures(found: EvaluationFigures, domain: Domain, classifiers: tuple[str, ...]) -> dict[str, Figure]:
     """Draw how the tables compare with the holdout, once for MLflow and for the report.
 
     Args:
         found: figures of the utility evaluation.
-        spec: the release's spec.
+        domain: the release's domain.
+        classifiers: names of the classifiers.
 
     Returns:
         Pictures named `distances` and `learning`.
     """
-    return drawn_once(_comparison_pictures, found, spec.domain, spec.evaluation.classifiers)
+    return drawn_once(_comparison_pictures, found, domain, classifiers)
 
 
 def _comparison_pictures(found: EvaluationFigures, domain: Domain, classifiers: Sequence[str]) -> dict[str, Figure]:

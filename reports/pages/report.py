@@ -240,7 +240,7 @@ def _pictures(content: ReportContent) -> dict[str, Markup]:
             if weights
             else {}
         ),
-        **(comparison_pictures(content.utility, content.spec) if utility else {}),
+        **(comparison_pictures(content.utility, domain, content.spec.evaluation.classifiers) if utility else {}),
         **({"commutes": commutes} if commutes is not None else {}),
         **(risk_pictures(content.risk, content.spec.evaluation) if risk else {}),
     }

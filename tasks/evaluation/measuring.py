@@ -39,7 +39,7 @@ def measure_figures(
     # Trees grow, and marginals are counted, without the interpreter's lock.
     with threads() as pool:
         held = evidence(pool)
-        values = _measured([metric for metric in metrics(kind) if metric.needs <= held.has], held, pool)
+        values = _measured([metric for metric in metrics(kind) if metric.needs <= held.has], held)
     declared = [name for name in figures_of(spec.evaluation.scope) if name in values]
     figures = {name: values[name].value for name in declared}
     errors = {name: values[name].error for name in declared}
@@ -52,14 +52,14 @@ def measure_figures(
     )
 
 
-def _measured(chosen: list[Metric[E]], evidence: E, pool: Executor) -> dict[str, Value]:
-    """Measure by each metric in a thread of its own, which mostly waits for the pool's."""
+def _measured(chosen: list[Metric[E]], evidence: E) -> dict[str, Value]:
+    """Measure by each metric in a thread of its own, which mostly waits for the pool's.
+
+    After an error or an interruption, no other metric begins, and those that have begun end with what they wait for.
+    """
     waiting = ThreadPoolExecutor(len(chosen))
     try:
         begun = [waiting.submit(metric.measure, evidence) for metric in chosen]
         return {name: value for metric in begun for name, value in metric.result().items()}
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
     finally:
-        waiting.shutdown(cancel_futures=True)
+        waiting.shutdown(wait=False, cancel_futures=True)

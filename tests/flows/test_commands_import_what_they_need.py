@@ -115,13 +115,13 @@ def watched_code(code: str, home: Path, *arguments: str, **variables: str) -> di
 @pytest.mark.parametrize(
     ("arguments", "needs", "parts", "modules", "opened"),
     [
-        (["release", "held"], set(), set(), 560, 10),
+        (["release", "held"], set(), set(), 570, 10),
         (["budget", "show"], set(), set(), 900, 40),
         (["keys", "show"], set(), set(), 650, 10),
         (["release", "find"], {"mlflow", "pandas", "pyarrow", "scipy"}, {"mlflow.genai", "requests"}, 2550, 40),
         # Schemas are pandera's; numba opens a folder for each function that it would compile. An account is found
         # by a key and a note.
-        (["release", "plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1600, 188),
+        (["release", "plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1620, 188),
     ],
 )
 def test_a_question_needs_no_server_few_libraries_and_few_files(

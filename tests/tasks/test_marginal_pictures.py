@@ -44,9 +44,9 @@ def test_pictures_of_the_same_results_are_drawn_once_and_those_of_others_are_not
     one, two = dict.fromkeys(("tvd_1way", "tvd_1way_training"), (0.1, 0.2)), {"tvd_2way": (0.1,)}
     tables = {**one, **two, "tvd_2way_training": (0.1,)}
     found = EvaluationFigures(figures=figures, series=tables, verdicts=())
-    first = evaluation.comparison_pictures(found, domain)
-    assert evaluation.comparison_pictures(found.model_copy(), domain) == first
+    first = evaluation.comparison_pictures(found, domain, ())
+    assert evaluation.comparison_pictures(found.model_copy(), domain, ()) == first
     other = evaluation.comparison_pictures(
-        found.model_copy(update={"figures": {**figures, "distinguished": 0.7}}), domain
+        found.model_copy(update={"figures": {**figures, "distinguished": 0.7}}), domain, ()
     )
     assert all(other[name] is not first[name] for name in first)
