@@ -43,6 +43,15 @@ _OFFSET = re.compile(r"^(\S+[T ]\d{2}\S*?)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$")
 _MOST_DIGITS = 40
 # How many units in the last place a number computed in 64 bits may be off, as by .1 + .2.
 _COMPUTED_ULPS = 4
+# The units in which programs count days, and their origins. Excel takes 1900 for a leap year.
+_COUNTED: Mapping[str, tuple[Literal["D", "s"], str]] = {
+    "excel days": ("D", "1899-12-30"),
+    "epoch days": ("D", "1970-01-01"),
+    "epoch seconds": ("s", "1970-01-01"),
+    "stata days": ("D", "1960-01-01"),
+    "sas days": ("D", "1960-01-01"),
+}
+_MOST_COUNTED = {"D": 10**5, "s": 10**10}
 _PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year")
 # Common numbers for missing values; the first that the column does not have is used.
 _USUAL_MISSING = (-1, -9, -99, -999, -9_999, -99_999, -999_999, -9_999_999, -99_999_999, -999_999_999)
@@ -54,6 +63,7 @@ def nominal(
     by: Groups | None = None,
     other: Value | None = None,
     digits: int | None = None,
+    any_case: bool = False,
     buckets: Iterable[Collection[Value]] | Groups = (),
     missing: Sequence[Value] = (),
     missing_as: Value | None = None,
@@ -72,6 +82,7 @@ def nominal(
             the values. By default such a code is invalid.
         digits: the length of codes that consist of digits, such as 5 for 00501. A number with fewer digits has lost its
             zeros, as in a spreadsheet, and they are restored: 501 and 501.0 become 00501.
+        any_case: whether the source's codes may differ from the listed ones by case and blanks.
         missing: the source's codes for missing values.
         missing_as: the value of rows in which the column is missing, which are then kept; omitted by default.
         label: description of the column, for readers.
@@ -89,6 +100,7 @@ def nominal(
         by=by,
         other=other,
         digits=digits,
+        any_case=any_case,
         buckets=buckets,
         missing=missing,
         missing_as=missing_as,
@@ -155,6 +167,7 @@ def ordered(
     *,
     by: Groups | None = None,
     digits: int | None = None,
+    any_case: bool = False,
     buckets: Iterable[Collection[Value]] | Groups = (),
     missing: Sequence[Value] = (),
     missing_as: Value | None = None,
@@ -168,6 +181,7 @@ def ordered(
         values: the values from the lowest to the highest; otherwise as in `nominal`.
         by: as in `nominal`.
         digits: as in `nominal`.
+        any_case: as in `nominal`.
         buckets: as in `nominal`.
         missing: as in `nominal`.
         missing_as: as in `nominal`; it comes after all other values.
@@ -184,6 +198,7 @@ def ordered(
         values,
         by=by,
         digits=digits,
+        any_case=any_case,
         buckets=buckets,
         missing=missing,
         missing_as=missing_as,
@@ -319,6 +334,7 @@ def dates(
         last: the last day; days before the first or after the last are invalid.
         by: what is released of a date.
         written: how the source writes a date, such as %d.%m.%Y (see `datetime.strptime`); by default as ISO 8601 does.
+            Dates that are counted are written as `excel days`, `epoch days`, `epoch seconds`, `stata days`, `sas days`.
         buckets: the period that forms one bucket when the column is a parent; by default each value has its own.
         missing: the source's codes for missing values.
         missing_as: the value of rows in which the date is missing, which are then kept. By default they are left out.
@@ -342,17 +358,17 @@ def dates(
     if (end - start).days >= 366 * MAX_CARDINALITY:
         raise InvalidInput(f"the days of a date must be nearer to each other, got {first} and {last}: {label}.")
     days = pd.date_range(start, end, freq="D").to_series()
-    periods = _periods(days, by)
+    periods = periods_of(days, by)
     values = periods.drop_duplicates()
     if len(values) > MAX_CARDINALITY:
         raise InvalidInput(f"a date must have at most {MAX_CARDINALITY} values, got more; release its month: {label}.")
-    keys = values if buckets is None else _periods(days, buckets)[values.index]
+    keys = values if buckets is None else periods_of(days, buckets)[values.index]
 
     def become(column: pd.Series) -> pd.Series:
         codes, distinct = pd.factorize(column)
-        days_of = _times(distinct, written)
+        days_of = times_of(distinct, written)
         inside = days_of.notna() & (days_of >= start) & (days_of < end + pd.Timedelta(days=1))
-        texts = _periods(days_of.where(inside, start), by).where(inside, UNREADABLE_TEXT)
+        texts = periods_of(days_of.where(inside, start), by).where(inside, UNREADABLE_TEXT)
         return pd.Series(_taken(texts.to_list(), codes), column.index)
 
     listed = values.to_list()
@@ -360,6 +376,7 @@ def dates(
         "ordered",
         listed,
         checks=[Check.isin(listed)],
+        is_of_dates=True,
         keys=keys.to_list(),
         missing=missing,
         label=label,
@@ -560,6 +577,7 @@ def _named(
     by: Groups | None,
     other: Value | None = None,
     digits: int | None = None,
+    any_case: bool = False,
     buckets: Iterable[Collection[Value]] | Groups,
     missing: Sequence[Value],
     missing_as: Value | None,
@@ -585,7 +603,9 @@ def _named(
         raise InvalidInput(f"codes must have 1 to {_MOST_DIGITS} digits, got {digits!r}: {label}.")
     if digits is not None and not isinstance(listed[0], str) and by is None:
         raise InvalidInput(f"codes whose zeros are restored must be text, such as '00501', got numbers: {label}.")
-    own = by or (_themselves(listed) if other is not None or digits is not None else None)
+    own = by or (_themselves(listed) if other is not None or digits is not None or any_case else None)
+    if any_case and own is not None:
+        own = _in_any_case(own, label)
     column = _column(
         kind,
         listed,
@@ -615,6 +635,16 @@ def _bucket_keys(listed: Sequence[Value], buckets: Iterable[Collection[Value]] |
         )
     first_of_bucket = {value: group[0] for group in groups for value in group}
     return [first_of_bucket.get(value, value) for value in listed]
+
+
+def _in_any_case(groups: Groups, label: str) -> Groups:
+    """The same groups of codes, which may be written in any case and with other blanks."""
+    if callable(groups):
+        raise InvalidInput(f"codes in any case must be listed, or be the codes of a table in `by`: {label}.")
+    plain = {" ".join(str(code).casefold().split()): value for code, value in groups.items()}
+    if len(plain) != len(groups):
+        raise InvalidInput(f"codes in any case must differ by more than case and blanks, and two do not: {label}.")
+    return lambda code: plain.get(" ".join(str(code).casefold().split()))
 
 
 def _themselves(values: Sequence[Value]) -> Groups:
@@ -824,6 +854,7 @@ def _column(
     becomes: Becomes | None = None,
     bins: Bins | None = None,
     is_boolean: bool = False,
+    is_of_dates: bool = False,
     plain_number: Callable[[str], str] | None = None,
 ) -> Column:
     """Make a column; values with equal keys share a bucket, and buckets are numbered in order of appearance."""
@@ -842,6 +873,7 @@ def _column(
             "missing_as": None,
             "absent": None,
             "is_boolean": is_boolean,
+            "is_of_dates": is_of_dates,
             "plain_number": plain_number,
             "step": step,
             "labels": {value: text for value, text in (labels or {}).items() if text},
@@ -924,8 +956,13 @@ def _day(text: object, label: str) -> pd.Timestamp:
     return day
 
 
-def _times(texts: Iterable[Any], written: str | None) -> pd.Series:
+def times_of(texts: Iterable[Any], written: str | None) -> pd.Series:
     """Dates and times as written, without offsets from UTC; null for anything else."""
+    if written is not None and written in _COUNTED:
+        unit, origin = _COUNTED[written]
+        counts = pd.to_numeric(pd.Series(list(texts), dtype=object), errors="coerce")
+        sane = counts.where(counts.abs() <= _MOST_COUNTED[unit])
+        return pd.to_datetime(sane, unit=unit, origin=origin, errors="coerce")
     if written is not None and "%z" in written:
         return pd.Series([_local_time(text, written) for text in texts], dtype="datetime64[us]")
     plain = [_OFFSET.sub(r"\1", str(text)) for text in texts]
@@ -941,7 +978,7 @@ def _local_time(text: object, written: str) -> datetime | None:
         return None
 
 
-def _periods(days: pd.Series, by: Period) -> pd.Series:
+def periods_of(days: pd.Series, by: Period) -> pd.Series:
     """The day, month, quarter or year of dates, as text."""
     if by == "quarter":
         return days.dt.strftime("%Y-Q") + days.dt.quarter.astype(str)

@@ -18,7 +18,7 @@ from deniable.record.schema_document import describe_domain
 from schemas.codebooks.drafting import draft_of, schema_text
 from schemas.codebooks.reading import read_codebooks
 from schemas.spec.release_spec import load_spec
-from schemas.table import boolean, domain_of, nominal, numeric, table
+from schemas.table import boolean, dates, domain_of, nominal, numeric, table
 from stores.publication.release_folder import CSV, PARQUET, check_tables, write_table
 from stores.tables.sources.reading import Source
 from stores.tables.sources.text_tables import CsvTable
@@ -215,6 +215,32 @@ def test_a_domain_states_what_is_missing_only_if_it_is_a_value() -> None:
         Attribute("age", (0, 1), "numeric", (0, 1), missing=-1)
     with pytest.raises(InvalidInput, match="must be false and true"):
         Attribute("smoker", ("no", "yes"), "nominal", (0, 1), is_boolean=True)
+
+
+def test_codes_may_differ_by_case_and_blanks_if_the_schema_says_so() -> None:
+    town = nominal(["Ash", "Elm Tree"], any_case=True, missing_as="none")
+    assert read(table({"a": town}), a=["ASH", "elm  tree", " Ash ", None]) == ["Ash", "Elm Tree", "Ash", "none"]
+    by = nominal(["east", "west"], by={"Ash": "east", "Elm": "west"}, any_case=True)
+    assert read(table({"a": by}), a=["ASH", "elm"]) == ["east", "west"]
+    with pytest.raises(InvalidInput, match="must differ by more than case and blanks, and two do not"):
+        nominal(["Ash", "ash"], any_case=True)
+    with pytest.raises(InvalidInput, match="in any case must be listed, or be the codes of a table in `by`"):
+        nominal(["a"], by=lambda code: code[:1], any_case=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "counts"),
+    [
+        ("excel days", ["43831", "43890.75"]),
+        ("epoch days", ["18262", "18321"]),
+        ("epoch seconds", ["1577836800", "1583020799"]),
+        ("stata days", [21915.0, 21974.0]),
+        ("sas days", ["21915", "21974"]),
+    ],
+)
+def test_days_may_be_counted_as_programs_count_them(written: str, counts: list[Any]) -> None:
+    seen = dates("2020-01-01", "2020-02-29", written=written)
+    assert read(table({"a": seen}), a=counts) == ["2020-01-01", "2020-02-29"]
 
 
 def test_a_draft_keeps_zeros_and_truth_values_and_names_blanks(tmp_path: Path) -> None:

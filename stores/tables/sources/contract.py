@@ -5,7 +5,7 @@ columns of it are read, and how their cells are tidied do not belong here.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,20 @@ from deniable.foundation.errors import InvalidInput
 BLOCK_BYTES = 4 << 20
 ENDLESS_ROW = "straddling object"
 """Arrow's word for a row that is longer than a block."""
+
+
+class WrittenOtherwise(InvalidInput):
+    """A file is written in another form than the spec's source states.
+
+    Args:
+        message: the sentence.
+        words: what its first lines show.
+        entries: the entries of the spec's source that declare it.
+    """
+
+    def __init__(self, message: str, words: str, entries: Mapping[str, str | int]) -> None:
+        super().__init__(message)
+        self.words, self.entries = words, dict(entries)
 
 
 class TableFile(Protocol):

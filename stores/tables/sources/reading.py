@@ -26,7 +26,7 @@ from schemas.regular_files import expanded_path, require_regular
 from schemas.spec.release_spec import KNOWN_FORMATS, FileSource, Join, PackageSource, ReleaseSpec
 from schemas.spec.source_kinds import SPREADSHEET, TEXT, is_of, kind_of_source
 from schemas.table import columns_read, numbers_read
-from stores.tables.sources.contract import BLOCK_BYTES, TableFile, reading, require_readable
+from stores.tables.sources.contract import BLOCK_BYTES, TableFile, WrittenOtherwise, reading, require_readable
 from stores.tables.sources.dialects import head_of, seen_in, source_line, uneven_rows, usual_dialect
 from stores.tables.sources.kinds import open_file
 from stores.tables.sources.partitions import is_in_a_store, parts_in_folder, parts_in_store
@@ -279,10 +279,10 @@ def _require_sheet(path: Path, name: str, source: FileSource, columns: Sequence[
         raise _other_form(name, seen.words, source, {**seen.entries, **units})
 
 
-def _other_form(name: str, seen: str, source: FileSource, entries: Mapping[str, str | int]) -> InvalidInput:
+def _other_form(name: str, seen: str, source: FileSource, entries: Mapping[str, str | int]) -> WrittenOtherwise:
     line = source_line({"kind": "file", "path": source.path or name, **entries})
-    return InvalidInput(
-        f"the source {name} must be written as the spec states, and {seen}; state it in the spec: {line}"
+    return WrittenOtherwise(
+        f"the source {name} must be written as the spec states, and {seen}; state it in the spec: {line}", seen, entries
     )
 
 
