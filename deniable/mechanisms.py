@@ -262,14 +262,11 @@ class Sampler:
     Attributes:
         prepare: the step that prepares the seeds; None if records are drawn from the model alone.
         open: returns the function that draws a chunk, given the model or the urns' document, the step's product, and
-            the opener of streams; and, if seeds are counted, a function that is called with the number of records of
-            each chunk that start from a seed.
-        counts_seeds: whether some records start from a seed and others do not, so that a release states how many.
+            the opener of streams.
     """
 
     prepare: PlannedStep | None = None
-    open: Callable[..., Draw]
-    counts_seeds: bool = False
+    open: Callable[[Any, Any, ChunkStreams], Draw]
 
 
 def _no_figures(_: Arrays) -> Mapping[str, float]:

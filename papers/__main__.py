@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from deniable.foundation.errors import InvalidInput
 from papers.registry import PAPERS, paper_of
 from papers.running import run
 from papers.writing import PAGES, ROOT, commit_of_this_run, write_page, write_results
@@ -14,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run papers.
 
     Returns:
-        0 if every expectation holds, 1 otherwise.
+        0 if every expectation holds, 1 otherwise; data that cannot be read end the program with one sentence.
     """
     parser = argparse.ArgumentParser(prog="python -m papers", description=__doc__)
     parser.add_argument("numbers", nargs="*", metavar="NUMBER", help=f"{', '.join(PAPERS)} (default: all)")
@@ -29,6 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commit, failed = commit_of_this_run(), 0
     for number in asked.numbers or PAPERS:
         paper = paper_of(number)
+        try:
+            missing = paper.stand_in()
+        except InvalidInput as error:
+            parser.error(str(error))
+        if missing:
+            _say(f"{number}: {missing}")
         parts = run(paper, _say)
         write_results(paper, parts, asked.to / number, commit)
         missed = sum(not check.holds for part in parts for check in part.checks)
@@ -36,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if missed:
             failed += missed
             _say(f"  {missed} expectations do not hold; the page of the documentation is unchanged")
+            continue
+        if missing:
+            _say("  the page of the documentation is unchanged, because it is about real data")
             continue
         write_page(paper, parts, asked.pages, commit)
         _say(f"  page of the documentation: {asked.pages / number}.md")

@@ -70,6 +70,7 @@ class Part:
         checks: the expectations.
         table: the figures, published and ours.
         picture: the drawing, if there is one.
+        measured: whether its figures are times, which differ from run to run.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Part:
     checks: tuple[Check, ...]
     table: Table | None = None
     picture: Picture | None = None
+    measured: bool = False
 
     @property
     def slug(self) -> str:
@@ -97,6 +99,7 @@ class Paper:
         source: where it was published.
         lead: what was run, and on which data.
         parts: name and computation of each part.
+        stand_in: says in words which data of this machine are made up because real ones are missing; nothing if none.
     """
 
     number: str
@@ -104,6 +107,7 @@ class Paper:
     source: str
     lead: str
     parts: Sequence[tuple[str, Callable[[], Part]]]
+    stand_in: Callable[[], str] = str
 
 
 def equal(words: str, ours: float, expected: float, within: float) -> Check:

@@ -7,6 +7,7 @@ from typing import Final
 from papers.findings import Paper
 
 PAPERS: Final[Mapping[str, str]] = {
+    "000": "papers.bindschaedler.paper",
     "003": "papers.charest.paper",
     "004": "papers.lecture.paper",
 }

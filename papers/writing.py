@@ -91,6 +91,7 @@ def markdown_page(paper: Paper, parts: Sequence[Part], commit: str) -> str:
         f"# {paper.title}",
         paper.source,
         paper.lead,
+        *([f"**{missing}**"] if (missing := paper.stand_in()) else []),
         made,
         _rows(
             ("part", "subject", "verdict"),
@@ -143,7 +144,8 @@ def html_page(paper: Paper, parts: Sequence[Part], commit: str) -> str:
         }
         for part in parts
     ]
-    values = {"paper": paper, "lead": _with_code(paper.lead), "commit": commit, "parts": shown}
+    lead, missing = _with_code(paper.lead), paper.stand_in()
+    values = {"paper": paper, "lead": lead, "missing": missing, "commit": commit, "parts": shown}
     return render_page("paper.html.jinja", values)
 
 

@@ -9,9 +9,10 @@ from scipy import stats
 
 from deniable.learners.multinomial_sets.exact import beta_binomial_law, binomial_law, prior_weight
 from deniable.learners.multinomial_sets.posterior import BinaryPosterior, binary_posterior
+from papers.chance import uniforms
 from papers.charest.pictures import draw_posteriors
 from papers.charest.published import PEOPLE
-from papers.charest.surveys import drawn, laws, stream_of, uniforms
+from papers.charest.surveys import drawn, laws, stream_of
 from papers.findings import Check, Part, Picture, Table, between, equal
 
 _LEARNER: Final = "deniable/learners/multinomial_sets"

@@ -10,9 +10,10 @@ from deniable.learners.multinomial_sets.combining import RULES, Rule, combine, f
 from deniable.learners.multinomial_sets.exact import moments
 from deniable.learners.multinomial_sets.plan import SetsPlan
 from deniable.models.urns import draw_polya
+from papers.chance import uniforms
 from papers.charest.pictures import draw_coverage
 from papers.charest.published import BIAS, LARGE, PEOPLE, RUNS, STAR, VARIANCE
-from papers.charest.surveys import combined, drawn, enumerated_moments, expected, stream_of, uniforms
+from papers.charest.surveys import combined, drawn, enumerated_moments, expected, stream_of
 from papers.findings import Check, Part, Picture, Table, between, equal
 
 _LEARNER: Final = "deniable/learners/multinomial_sets"

@@ -9,19 +9,14 @@ from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.foundation.keys import WordStream
 from deniable.learners.multinomial_sets.combining import Rule, combine
 from deniable.learners.multinomial_sets.exact import beta_binomial_law, binomial_law, prior_weight
+from papers.chance import KEY, Floats, Integers, uniforms
 from papers.charest.published import PEOPLE
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Counts = tuple[int, ...]
-
-KEY = ReleaseKey(bytes(range(32)))
-"""A public key: the same surveys are drawn in every run."""
 
 
 def stream_of(what: str, share: float, epsilon: float, sets: int) -> WordStream:
@@ -32,12 +27,6 @@ def stream_of(what: str, share: float, epsilon: float, sets: int) -> WordStream:
         inputs=what,
         parameters={"share": str(share), "epsilon": str(epsilon), "sets": sets},
     )
-
-
-def uniforms(stream: WordStream, number: int) -> Floats:
-    """Uniform numbers in [0, 1), shape (number,)."""
-    words = stream.take(2 * number).astype(np.uint64)
-    return np.asarray(((words[::2] << np.uint64(21)) ^ (words[1::2] >> np.uint64(11))) * 2.0**-53)
 
 
 @cache

@@ -11,7 +11,7 @@ from deniable.evaluation.disclosure import Tables, uniqueness
 from deniable.foundation.noise import DiscreteGaussian
 from deniable.privacy.accounting import calibrate_discrete_gaussian
 from papers.findings import Check, Part, Picture, Table, between, equal
-from papers.lecture.learning import domain_of, synthetic
+from papers.learning import domain_of, synthetic
 from papers.lecture.made_up import Floats, Integers, integers, stream_of, uniforms
 from papers.lecture.pictures import draw_curves
 

@@ -12,7 +12,7 @@ from deniable.foundation.domain import Codes
 from deniable.learners.independent.histograms import laplace_scale
 from deniable.models.graphical.fitting import NoisyTable, fit, fixed_total
 from papers.findings import Check, Part, Picture, Table, equal
-from papers.lecture.learning import domain_of, synthetic
+from papers.learning import domain_of, synthetic
 from papers.lecture.made_up import Floats, stream_of, uniforms
 from papers.lecture.pictures import draw_bars
 

@@ -39,7 +39,7 @@ PARTS = {
         *numbered("Lemma", "5.1", "5.2"),
         *numbered("Figure", *range(1, 5)),
     ],
-    **{number: [name for name, _ in paper_of(number).parts] for number in PAPERS},
+    **{number: [name for name, _ in paper_of(number).parts] for number in PAPERS if number != "000"},
 }
 
 
@@ -102,7 +102,9 @@ def test_every_row_has_a_link_that_works_and_a_verdict_of_one_word(number: str) 
 def test_the_index_gives_the_verdicts_of_the_pages(number: str) -> None:
     page = (PAGES / f"{number}.md").read_text(encoding="utf-8")
     stated = dict(re.findall(r"^\| \[([^\]]+)\]\(#[^)]*\) \| .* \| ([a-z-]+) \|$", page, flags=re.MULTILINE))
-    assert stated == {part: row[3] for part, row in rows_of(number).items()}
+    run = {name for name, _ in paper_of(number).parts}
+    assert stated == {part: row[3] for part, row in rows_of(number).items() if part in run}
+    assert not {part for part, row in rows_of(number).items() if row[3] == "pending"} & run
 
 
 def test_a_link_that_leads_nowhere_and_a_row_that_is_missing_are_found() -> None:

@@ -1,4 +1,8 @@
-"""Learns a made-up table with the project's own learners, and draws a synthetic table of the same size."""
+"""Learns a public or made-up table with the project's own learners, and draws synthetic tables.
+
+Entries of learners and samplers are validated as those of a spec, steps are planned, and noise is drawn as in a
+release; only the storage, the ledger and the record are absent.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +12,7 @@ from typing import Any
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.learners.registry import entry_of, steps_of
 from deniable.models.model_formats import model_from_document
-from papers.lecture.made_up import KEY
+from papers.chance import KEY
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,8 @@ def domain_of(sizes: Mapping[str, int]) -> Domain:
     )
 
 
-def synthetic(entry: Mapping[str, Any], domain: Domain, codes: Codes, name: str) -> Codes:
-    """Learn a table, and draw as many records.
+def learnt(entry: Mapping[str, Any], domain: Domain, codes: Codes, name: str) -> Any:
+    """Learn a table, and return the network.
 
     Args:
         entry: the learner's entry in a spec.
@@ -48,9 +52,23 @@ def synthetic(entry: Mapping[str, Any], domain: Domain, codes: Codes, name: str)
     for step in steps_of(asked, domain, lambda delta: delta):
         read = {product: made[product] for product in step.reads}
         made |= step.run(Rows(codes), read, partial(KEY.stream, step=step.name, inputs=name)).products
-    model = model_from_document(domain, made["model"])
-    rows = len(codes)
-    words = KEY.stream(step="draw", mechanism="sample", inputs=name, parameters={}).take(rows * len(domain))
+    return model_from_document(domain, made["model"])
+
+
+def drawn(model: Any, rows: int, name: str) -> Codes:
+    """Draw records from a network as a release without seeds does.
+
+    Args:
+        model: the network.
+        rows: number of records.
+        name: the example, which has its own words.
+    """
+    words = KEY.stream(step="draw", mechanism="sample", inputs=name, parameters={}).take(rows * len(model.domain))
     more = KEY.stream(step="draw", mechanism="match", inputs=name, parameters={}).take(model.words_of_matching(rows))
     found: Codes = model.matched(model.sample_evenly(words), more)
     return found
+
+
+def synthetic(entry: Mapping[str, Any], domain: Domain, codes: Codes, name: str) -> Codes:
+    """Learn a table, and draw as many records; arguments as of `learnt`."""
+    return drawn(learnt(entry, domain, codes, name), len(codes), name)
