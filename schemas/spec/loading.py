@@ -71,7 +71,7 @@ def _one_of(names: Sequence[str]) -> str:
 
 
 _KINDS = {
-    "source": "the kind package or file",
+    "source": "the kind package, file or database",
     "learner": f"the kind {_one_of(LEARNERS)}",
     "synthesis": f"the guarantee {_one_of(SAMPLERS)}",
     "split": "a probability for each part, or for shared and holdout",

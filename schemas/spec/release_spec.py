@@ -10,6 +10,7 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import (
     Discriminator,
@@ -68,8 +69,10 @@ _MOST_TABLES = 1000
 _MOST_LINES = 50
 _MOST_SKIPPED = 1000
 _MOST_SHEETS = 1000
+_LONGEST_QUERY = 100_000
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _VARIABLE = r"^[A-Z][A-Z0-9_]*$"
+_CONNECTION = r"^([A-Z][A-Z0-9_]*|[a-z0-9][a-z0-9-]*)$"
 
 
 class Join(Strict):
@@ -187,6 +190,53 @@ class FileSource(Strict):
     def declared_of(self, kind: SourceKind) -> dict[str, Any]:
         """The entries that declare how a file of a kind is written."""
         return {name: own for name in kind.entries if (own := getattr(self, name)) is not None}
+
+
+class DatabaseSource(Strict):
+    """A table or a query of a database, which is read in chunks.
+
+    Attributes:
+        kind: `database`.
+        url: its URL for SQLAlchemy, without a password: `sqlite:///people.db`, `duckdb:///people.duckdb`,
+            `postgresql://HOST/DATABASE`. The path of a file is relative to the spec's folder.
+        connection: what holds the URL instead, with credentials: an environment variable, in upper case, or a Secret
+            block of Prefect, in lower case.
+        table: the table or view, such as `people` or `survey.people`.
+        query: a SELECT instead. Its order of rows is the order of the input.
+    """
+
+    kind: Literal["database"]
+    url: Annotated[str, Field(pattern=r"^[a-z0-9]+(\+[a-z0-9]+)?://", max_length=LONGEST_PATH)] | None = None
+    connection: str | None = Field(default=None, pattern=_CONNECTION, max_length=LONGEST_NAME)
+    table: Line | None = None
+    query: str | None = Field(default=None, min_length=1, max_length=_LONGEST_QUERY)
+
+    @field_validator("url")
+    @classmethod
+    def _has_no_password(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "")
+        secret = any("pass" in name.lower() or "token" in name.lower() for name in parse_qs(parts.query))
+        if parts.password is not None or secret:
+            raise ValueError(
+                "must have no password, got one; put the whole URL into an environment variable, and name it in "
+                "`connection`"
+            )
+        return url
+
+    @field_validator("query")
+    @classmethod
+    def _only_reads(cls, query: str | None) -> str | None:
+        if query is not None and not query.lstrip().lower().startswith(("select", "with")):
+            raise ValueError("must be one SELECT")
+        return query
+
+    @model_validator(mode="after")
+    def _names_one(self) -> "DatabaseSource":
+        if (self.url is None) == (self.connection is None):
+            raise ValueError("a database must have either url or connection; state one of them")
+        if (self.table is None) == (self.query is None):
+            raise ValueError("a database must have either table or query; state one of them")
+        return self
 
 
 def whole_place(source: Path | str) -> str:
@@ -480,7 +530,7 @@ class ReleaseSpec(Strict):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME)
     title: Line
     dataset: PathText
-    source: Annotated[PackageSource | FileSource, Field(discriminator="kind")]
+    source: Annotated[PackageSource | FileSource | DatabaseSource, Field(discriminator="kind")]
     # Omitted from all written forms if the spec leaves it out; a spec that is loaded has one of the two.
     max_invalid_share: Probability | None = Field(default=None, exclude_if=lambda share: share is None)
     max_dropped_share: Probability | None = Field(default=None, exclude_if=lambda share: share is None)

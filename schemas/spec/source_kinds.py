@@ -36,7 +36,15 @@ STATISTICS: Final = SourceKind(
 SPREADSHEET: Final = SourceKind("a spreadsheet", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), _OF_SHEETS)
 ZIP: Final = SourceKind("a ZIP file", (".zip",), tuple(dict.fromkeys((*_OF_TEXT, *_OF_SHEETS))))
 
-SOURCE_KINDS: Final = (TEXT, PARQUET, ARROW, JSON_LINES, STATISTICS, SPREADSHEET, ZIP)
+SOURCE_KINDS: Final = (
+    TEXT,
+    PARQUET,
+    ARROW,
+    JSON_LINES,
+    STATISTICS,
+    SPREADSHEET,
+    ZIP,
+)
 DECLARED: Final = ZIP.entries
 """All entries that declare how a file is written."""
 TABLE_SUFFIXES: Final = tuple(suffix for kind in SOURCE_KINDS for suffix in kind.suffixes)

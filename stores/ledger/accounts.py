@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import new_secret
 from deniable.ledger.entries import Policy, canonical
 from schemas.regular_files import opened_regular
-from schemas.spec.release_spec import FileSource, ReleaseSpec
+from schemas.spec.release_spec import DatabaseSource, FileSource, ReleaseSpec
 from stores.keys.secret_file import make_once
 from stores.keys.trust_file import keys_folder, make_keys_folder
 from stores.ledger.evidence import NOTES
@@ -31,6 +31,9 @@ from stores.ledger.ledger import Ledger
 from stores.own_files import read_own
 from stores.vault.disk import replace_whole
 from stores.vault.private_files import make_private_folder
+
+if TYPE_CHECKING:
+    from stores.tables.sources.databases import Place
 
 FIRST = "the people of this ledger's first account"
 """What is declared of the first account, which cannot repeat another one."""
@@ -216,11 +219,19 @@ def _key(state: Path) -> bytes:
 
 
 def _place_of(spec: ReleaseSpec) -> list[Any]:
-    """The place of a source: the real path of a file, or its address; a package with its tables."""
+    """The place of a source: the real path of a file, or its address; a database or a package with its tables."""
+    if isinstance(spec.source, DatabaseSource):
+        return ["database", *_database(spec.source, spec.folder).document()]
     if not isinstance(spec.source, FileSource):
         return ["source", spec.source.model_dump(mode="json")]
     place = _located(spec.source, spec.folder)
     return ["place", place if isinstance(place, str) else str(place.resolve())]
+
+
+def _database(source: DatabaseSource, folder: Path) -> "Place":
+    from stores.tables.sources.databases import place_of  # noqa: PLC0415 - imports Arrow and SQLAlchemy
+
+    return place_of(source, folder)
 
 
 def _located(source: FileSource, folder: Path) -> Path | str:
@@ -234,6 +245,11 @@ def _content_of(spec: ReleaseSpec) -> list[Any] | None:
 
     Reading three parts suffices to recognise a copy, and costs the same for a table of any size.
     """
+    if isinstance(spec.source, DatabaseSource):
+        # One file may hold the tables of several groups of people.
+        database = _database(spec.source, spec.folder)
+        part = None if database.file is None else _parts_of(database.file)
+        return None if part is None else ["content", [part], database.table, database.query]
     if not isinstance(spec.source, FileSource):
         return None
     place = _located(spec.source, spec.folder)

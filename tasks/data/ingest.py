@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from schemas.references import Audience, Reference
-from schemas.spec.release_spec import FileSource, PackageSource
+from schemas.spec.release_spec import DatabaseSource, FileSource, PackageSource
 from schemas.table import columns_read
 from stores.tables.sources.reading import opened_source
 from stores.tables.tables import write_snapshot
@@ -37,8 +37,8 @@ def ingest(workspace: Workspace) -> Reference:
         return step.output(workspace.refer("snapshot", "snapshot.parquet", Audience.RESTRICTED, rows))
 
 
-def describe_source(source: PackageSource | FileSource) -> dict[str, str]:
-    """Return what may be recorded about a source: the name of a public package, but not the path of a file."""
+def describe_source(source: PackageSource | FileSource | DatabaseSource) -> dict[str, str]:
+    """Return what may be recorded about a source: the name of a public package, but not where confidential data are."""
     said: dict[str, str] = {"source": source.kind}
     if isinstance(source, PackageSource):
         said |= {"package": source.package, "package_version": source.version, "package_sha256": source.sha256}

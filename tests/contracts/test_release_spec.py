@@ -212,7 +212,7 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("evaluation__sensitive", ["scool"], "got scool"),
         ("evaluation__sensitive", ["sex"], "evaluation.sensitive: must not be known to the intruder already, got sex"),
         ("thresholds__tvd", 1, "thresholds.tvd: must match pattern"),
-        ("source__kind", "sql", "source: must have the kind package or file"),
+        ("source__kind", "sql", "source: must have the kind package, file or database"),
         (
             "source__path",
             "people.pdf",

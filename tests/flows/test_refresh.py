@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from copy import deepcopy
 from fractions import Fraction
 from pathlib import Path
@@ -11,10 +13,12 @@ from time import sleep
 from typing import Any
 from unittest.mock import Mock
 
+import pyarrow as pa
 import pytest
 from mlflow import MlflowClient
 from prefect import get_client
 from prefect.artifacts import Artifact
+from prefect.blocks.system import Secret
 from prefect.blocks.webhook import Webhook
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.types import SecretDict
@@ -26,6 +30,7 @@ from deniable.privacy.rounding import rounded_down, rounded_up
 from flows.cli.deciding import decide
 from flows.refresh import Refreshed, refresh, told_of
 from flows.release import release
+from schemas.spec.release_spec import DatabaseSource
 from stores.keys.dataset_key import DatasetInUse, dataset_to_itself
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.ledger.refresh_share import ShareExceeded
@@ -34,6 +39,7 @@ from stores.record.folder_verification import verified_release
 from stores.record.record_reader import keys_to_trust
 from stores.releases.resumable_releases import begun_releases
 from stores.servers.ui_links import artifact_name, registered_name
+from stores.tables.sources.databases import open_database, place_of
 from stores.tracking.registry import CURRENT
 from stores.vault.pending_approval import Held, NotPublished
 from tasks.running.step import StepFailed
@@ -217,6 +223,19 @@ def test_a_webhook_block_of_prefects_is_told_in_the_way_that_it_asks_for(
     (headers,) = catcher.headers
     assert (headers["X-Token"], headers["Content-Type"]) == ("let-me-in", "application/json")
     assert json.loads(catcher.caught[0])["event"] == "refresh failed"
+
+
+def test_a_secret_block_of_prefects_holds_the_connection_of_a_database(tmp_path: Path, prefect: None) -> None:
+    with closing(sqlite3.connect(tmp_path / "people.db")) as connection:
+        connection.execute("CREATE TABLE people (town TEXT)")
+    Secret(value=SecretStr("sqlite:///people.db")).save("people-database")
+    source = DatabaseSource(kind="database", connection="people-database", table="people")
+    assert open_database(place_of(source, tmp_path)).types == {"town": pa.string()}
+    absent = DatabaseSource(kind="database", connection="of-nobody", table="people")
+    with pytest.raises(
+        InvalidInput, match="Prefect's Secret block of-nobody must hold the URL of the source's database"
+    ):
+        place_of(absent, tmp_path)
 
 
 def require_share_exceeded(dataset: Dataset, cost: Cost, catcher: Catcher) -> None:

