@@ -20,7 +20,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan design new verify replay audit compare test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-guarantees bench-peers bench-inference bench-buckets papers paper-000 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
+.PHONY: help install release plan design new verify replay audit compare test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-guarantees bench-peers bench-inference bench-buckets papers paper-000 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -153,7 +153,7 @@ bench-buckets: $(DEV) ## count how often intervals cover where noisy counts choo
 papers: $(DEV) ## run the papers that the project implements again, and write docs/papers and var/papers; make paper-000 runs one
 	@$(BIN)/python -m papers
 
-paper-000 paper-003 paper-004: $(DEV)
+paper-000 paper-002 paper-003 paper-004: $(DEV)
 	@$(BIN)/python -m papers $(@:paper-%=%)
 
 audit-epsilon: $(DEV) ## show how much of the epsilon that each mechanism claims is really spent, with broken twins; MECHANISM=mst audits a part

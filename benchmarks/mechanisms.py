@@ -86,7 +86,7 @@ SURVEYED: Final = "randomized response"
 ITSELF: Final = "the records learnt from"
 ROWS: Final = (*COMPARED, *DRAWN, SURVEYED, ITSELF)
 LEFT_OUT: Final = {
-    "origin_destination": "it needs origins and destinations; see `python -m benchmarks.commutes`",
+    "origin_destination": "it needs origins and destinations; see [commuting flows](../papers/002.md)",
 }
 """Reasons why other learners are not compared."""
 BUDGET: Final = Budget(Fraction(1), Fraction(1, 10**9))

@@ -39,7 +39,7 @@ PARTS = {
         *numbered("Lemma", "5.1", "5.2"),
         *numbered("Figure", *range(1, 5)),
     ],
-    **{number: [name for name, _ in paper_of(number).parts] for number in PAPERS if number != "000"},
+    **{number: [name for name, _ in paper_of(number).parts] for number in PAPERS if number not in {"000", "002"}},
 }
 
 

@@ -8,9 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.commutes import WORKED_OUT, Line, compare, made_up_state, rows, verdicts
 from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes, miles
 from deniable.foundation.errors import InvalidInput
+from papers import __main__ as command
+from papers.onthemap import commuting, states
+from papers.onthemap.commuting import WORKED_OUT, biases
+from papers.onthemap.methods import AREAS, METHODS, NOISY, Drawn, drawn
+from papers.onthemap.states import made_up_state
 from reports.plots.commutes import draw_commutes, series_of_commutes
 from schemas.spec.plan import planned_steps
 from schemas.spec.release_spec import load_spec
@@ -79,17 +83,66 @@ def test_the_workers_of_a_real_state_are_a_spec_too(tmp_path: Path, shared: Path
     assert spec.evaluation.commutes is not None
 
 
-def test_the_benchmarks_table_is_made_for_a_made_up_state_and_judged_by_its_biases() -> None:
+@pytest.mark.slow
+def test_methods_of_a_made_up_state_are_in_the_order_of_their_prior_workers() -> None:
     state = made_up_state(12, 200, 10)
-    lines = {name: compare(state, np.arange(12), name, plan, coarse=coarse) for name, plan, coarse in rows(state)}
-    assert set(WORKED_OUT) < set(lines)
-    assert lines["pure, origins"].prior > 3 * lines["pure, areas"].prior > 0
-    assert lines["pure, areas"].prior > lines["theorem O, areas"].prior
-    assert lines["pure, origins"].bias > lines["theorem O, areas"].bias
-    assert lines["theorem O, areas"].text.startswith("theorem O, areas | ")
-    near = [Line(name, 0, 0, bias + 2, 0.6, 0, 0) for name, bias in WORKED_OUT.items()]
-    assert [holds for _, holds in verdicts(near)] == [True] * 7
-    assert not verdicts([Line("pure, areas", 0, 0, 7.0, 0.6, 0, 0)])[0][1]
+    found = {name: drawn(state, np.arange(12), name) for name in (*METHODS, NOISY)}
+    assert set(WORKED_OUT) < set(found)
+    assert found["pure, origins"].prior > 3 * found["pure, areas"].prior > 0
+    assert found["pure, areas"].prior > found[AREAS].prior
+    assert found["pure, origins"].bias > found[AREAS].bias
+    assert found[NOISY].prior == 0
+    assert all((each.real == found[AREAS].real).all() for each in found.values())
+
+
+def test_biases_are_judged_by_their_standard_errors() -> None:
+    def of_bias(bias: float) -> Drawn:
+        errors = bias + 0.6 * np.sqrt(100) * np.tile([-1.0, 1.0], 50)
+        return Drawn(np.arange(100), np.zeros(100), errors, 0.0, 0.0)
+
+    assert of_bias(3).deviation == pytest.approx(0.6)
+    near = biases({name: of_bias(bias + 2) for name, bias in WORKED_OUT.items()})
+    assert [check.holds for check in near] == [True] * 7
+    assert [check.holds for check in biases({name: of_bias(bias + 3) for name, bias in WORKED_OUT.items()})] == [
+        False
+    ] * 7
+
+
+@pytest.mark.slow
+def test_the_parts_of_a_made_up_state_have_what_holds_for_any_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = made_up_state(60, 1000, 40)
+    monkeypatch.setattr(commuting, "the_state", lambda: state)
+    for part in (commuting.figure_1(), commuting.figure_3()):
+        assert [check.words for check in part.checks if not check.holds] == []
+    for part in (commuting.figure_2(), commuting.figure_4()):
+        assert part.table is not None
+        assert part.table.rows
+
+
+def test_a_folder_without_the_files_of_a_state_is_refused_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(states.PLACE, str(tmp_path))
+    states.the_state.cache_clear()
+    try:
+        with pytest.raises(SystemExit) as refused:
+            command.main(["002", "--to", str(tmp_path / "var"), "--pages", str(tmp_path / "pages")])
+    finally:
+        states.the_state.cache_clear()
+    assert refused.value.code != 0
+    assert "which has 0 and 0; correct it, or unset it for a made-up state" in capsys.readouterr().err
+    assert not (tmp_path / "var").exists()
+
+
+def test_a_state_that_is_made_up_or_another_is_named_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = made_up_state(5, 50, 4)
+    monkeypatch.setattr(states, "the_state", lambda: state)
+    monkeypatch.delenv(states.PLACE, raising=False)
+    assert "is made up, because DENIABLE_LODES names no folder" in states.words_for_made_up()
+    monkeypatch.setenv(states.PLACE, "elsewhere")
+    assert "is another than LODES of Rhode Island 2019" in states.words_for_made_up()
+    monkeypatch.setattr(states, "RHODE_ISLAND", int(state.workers.sum()))
+    assert states.words_for_made_up() == ""
 
 
 def test_places_must_be_of_all_values(example: Path) -> None:
