@@ -1,6 +1,6 @@
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -13,11 +13,13 @@ from scipy.stats import norm
 
 from deniable.foundation.errors import InvalidInput
 from deniable.privacy.accounting import (
+    _as_by_library,
     _loss_distribution,
     best,
     calibrate_discrete_gaussian,
     calibrate_discrete_laplace,
     compose,
+    least_noise,
     pld_by_library,
 )
 from deniable.privacy.composition import advanced_composition, optimal_composition, zcdp_to_epsilon
@@ -286,3 +288,27 @@ def test_a_budget_that_no_gaussian_noise_meets_is_refused(epsilon: float, delta:
     if delta > 0:
         with pytest.raises(InvalidInput):
             calibrate_discrete_laplace(outputs=1, epsilon=epsilon, delta=delta)
+
+
+@dataclass(frozen=True)
+class Three:
+    """Three answers with Gaussian noise that cost rho together."""
+
+    rho: float
+
+    @property
+    def events(self) -> tuple[MechanismEvent, ...]:
+        variance = Fraction(3 / (2 * self.rho)).limit_denominator(10**9)
+        return (DiscreteGaussianEvent(query="answers", part="all", outputs=3, sensitivity=1, variance=variance),)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return best(self.events, 1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-9), (5, 1e-6), (10, 1e-9)])
+def test_the_least_noise_leaves_nearly_nothing_of_the_budget(epsilon: int, delta: float) -> None:
+    rho = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2
+    found = least_noise(Three, rho, Fraction(epsilon), Fraction(delta), otherwise="raise epsilon")
+    spent = best(found.events, delta, pld=_as_by_library).epsilon
+    assert 0.9995 * epsilon < spent <= epsilon

@@ -115,7 +115,10 @@ PROOFS: tuple[Proof, ...] = (
         "2^63: 64-bit integers are exact, and give what integers of any size give.",
     ),
     Proof(
-        mutants={"060e7e01948c": "63 spare words are looked at"},
+        mutants={
+            "060e7e01948c": "63 spare words are looked at",
+            "0aeaef82708f": "63 spare words are looked at by inversion",
+        },
         proof="Words are only looked at; those that were used are skipped. How many are looked at decides how many are "
         "drawn from them at a time, not which word serves which record.",
     ),
@@ -169,6 +172,11 @@ PROOFS: tuple[Proof, ...] = (
         mutants={"090425d03fe3": "the sum of a tail goes on where its last ratios are equal"},
         proof="There the last term is below 1e-18 of the sum, and each later one is below half of the one before: all "
         "of them together are below half a unit of the last digit of the sum.",
+    ),
+    Proof(
+        mutants={"0a51fcf9ea85": "a draw that ends at word 0 has not ended"},
+        proof="A draw that is finished has used at least two words and ends behind them; one that is not ends at a "
+        "negative number. None ends at 0.",
     ),
 )
 
