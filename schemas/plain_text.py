@@ -87,8 +87,17 @@ def _line(text: str) -> str:
     return text
 
 
+def _paragraph(text: str) -> str:
+    if fault := fault_of_paragraph(text):
+        raise ValueError(fault)
+    return text
+
+
 Line: TypeAlias = Annotated[str, Field(min_length=1, max_length=LONGEST_LINE), AfterValidator(_line)]
 """A title, a reason, the name of a person."""
+
+Paragraph: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_paragraph)]
+"""A description, which may have several lines."""
 
 PathText: TypeAlias = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH), AfterValidator(_line)]
 """A place, such as a path or an address."""

@@ -225,7 +225,8 @@ class Page(HTMLParser):
         assert "@import" not in self.html
         assert "@font-face" not in self.html
         followed = [link.attributes["href"] for link in self.all("a") if link.attributes["href"].startswith(leads_to)]
-        assert self.html.count("://") == sum("://" in address for address in followed)
+        shown = sum(text.count("://") for text in self.text.get("dd", []))
+        assert self.html.count("://") == sum("://" in address for address in followed) + shown
         [policy] = [m for m in self.all("meta") if m.attributes.get("http-equiv") == "Content-Security-Policy"]
         assert policy.attributes["content"] == "default-src 'none'; style-src 'unsafe-inline'"
 

@@ -42,6 +42,7 @@ from deniable.privacy.step_costs import StepCost, added_up
 from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.decision import Policy
 from schemas.spec.plan import planned_steps
+from schemas.spec.publication import missing
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.accounts import require_account
 from stores.ledger.charging import planned_charges, policy_of
@@ -132,6 +133,8 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
         yield "one attempt", f"{in_words(accounts.record)}, by the exact form of Theorem 1"
     if spec.decision is not None:
         yield "published by", _who_decides(spec.decision)
+    if spec.publication is not None and (left := missing(spec.publication)):
+        yield "not stated", f"{', '.join(left)} (deniable release publication lists them)"
     if (unused := unused_buckets(spec)) is not None:
         yield "not used", unused
     yield from (("caution", step.caution) for step in planned_steps(spec) if step.caution)

@@ -22,6 +22,7 @@ LINES: Final = tuple(
         "release approve": "let a held release be published",
         "release refuse": "never let a held release be published",
         "release design": "show how a total is shared by model and seeds",
+        "release publication": "show what a release says about its owner and its terms",
         "release find": "find published releases and discoveries",
         "release runs": "list the runs in Prefect, their outcome, and what to do next",
         "release compare": "show what changed from one release to another",

@@ -25,6 +25,7 @@ from reports.plots.method_diagram import draw_method_diagram, method_in_words
 from reports.plots.theme import drawn_once
 from schemas.provenance import RECORD, Provenance, Resource, Step
 from schemas.spec.accounts import Accounts
+from schemas.spec.publication import ENTRIES, stated
 from schemas.spec.release_spec import ReleaseSpec
 from stores.publication.release_folder import PARQUET
 from stores.vault.workspace import file_digest
@@ -220,6 +221,7 @@ def render_public_page(content: PublicContent) -> str:
             "panels": panels(
                 DescribedTable.of(spec), [content.shares], bands=content.measured.bands if content.measured else None
             ),
+            "about": [(ENTRIES[name], text) for name, text in stated(spec.publication)],
             "steps": _steps(record.steps),
             "files": content.files,
             "explorer_name": EXPLORER,

@@ -51,6 +51,7 @@ from schemas.spec.decision import Policy, Thresholds
 from schemas.spec.defaults import Derived, completed
 from schemas.spec.evaluation import scope_of, unknown_thresholds
 from schemas.spec.loading import complaint, read_yaml
+from schemas.spec.publication import Publication
 from schemas.spec.refresh import Refresh
 from schemas.spec.source_kinds import DECLARED, SourceKind, kind_of_source, kinds_in_words
 from schemas.spec.spec_values import AnyNames, Names, refuse_unknown
@@ -525,6 +526,7 @@ class ReleaseSpec(Strict):
         decision: who decides on publication; if omitted, the release is published automatically.
         refresh: the refresh of the dataset's releases; if absent, records do not mention it.
         sampling: the sampling of the source's rows from a population; if absent, it is unknown.
+        publication: what the release says about itself: who answers for it, what it is for, and on which terms.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME)
@@ -548,6 +550,7 @@ class ReleaseSpec(Strict):
     decision: Policy | None = Field(default=None, exclude_if=lambda policy: policy is None)
     refresh: Refresh | None = Field(default=None, exclude_if=lambda refresh: refresh is None)
     sampling: Sampling | None = Field(default=None, exclude_if=lambda sampling: sampling is None)
+    publication: Publication | None = Field(default=None, exclude_if=lambda publication: publication is None)
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
     _derived: tuple[Derived, ...] = PrivateAttr(default=())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from deniable.foundation.domain import FALSE, TRUE, Attribute, Domain, Value
+from schemas.spec.publication import Publication
 from schemas.spec.release_spec import ReleaseSpec
 from stores.publication.release_folder import CSV, PARQUET
 from stores.vault.workspace import file_digest
@@ -45,14 +46,16 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
     Returns:
         The descriptor, for `datapackage.json` in the same folder.
     """
+    said = spec.publication or Publication()
     return {
         "$schema": _PROFILE,
         "name": spec.name,
         "id": release_id,
         "title": f"{spec.title}: synthetic records",
-        "description": _DESCRIPTION,
+        "description": f"{said.description}\n\n{_DESCRIPTION}" if said.description else _DESCRIPTION,
         "created": f"{day}T00:00:00Z",
-        "keywords": ["synthetic data", "differential privacy"],
+        "keywords": [*dict.fromkeys(["synthetic data", "differential privacy", *said.keywords])],
+        **_owners_and_terms(said),
         "resources": [
             {
                 **_file(folder / CSV, name="synthetic", title="Synthetic records", media_type="text/csv"),
@@ -74,6 +77,22 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
             },
         ],
     }
+
+
+def _owners_and_terms(said: Publication) -> dict[str, Any]:
+    """Licence, contributors and address, as far as they are stated."""
+    contributors: list[dict[str, Any]] = []
+    if said.publisher:
+        address = {"path": said.publisher.url} if said.publisher.url else {}
+        contributors.append({"title": said.publisher.name, **address, "roles": ["publisher"]})
+    if said.curator:
+        address = {"email": said.curator.email} if said.curator.email else {}
+        contributors.append({"title": said.curator.name, **address, "roles": ["contact"]})
+    licences = []
+    if said.licence:
+        licences.append({"path" if said.licence.startswith("http") else "name": said.licence})
+    found = {"licenses": licences, "contributors": contributors}
+    return {name: value for name, value in found.items() if value}
 
 
 def table_schema(domain: Domain, titles: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _RECORD = "release.json"
 _END = "end.json"
 
 # Entries that affect neither the draws nor the costs; changing them does not start another release.
-_WITHOUT_EFFECT = {"title", "evaluation", "thresholds", "decision", "budget", "refresh"}
+_WITHOUT_EFFECT = {"title", "evaluation", "thresholds", "decision", "budget", "refresh", "publication"}
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from reports.pages.public_page import write_public_page
 from schemas.provenance import RECORD, Provenance, Step
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts, SpentSoFar
+from schemas.spec.publication import ENTRIES, stated
 from stores.keys.signed_record import kept_or_signed, signed_now
 from stores.keys.signing_keys import SigningKey, signing_key
 from stores.keys.trust_file import trusted_keys
@@ -177,6 +178,7 @@ def write_documents(
     (folder / PRIVACY).write_text(in_words, encoding="utf-8")
     readme = TEMPLATES.get_template("README.md.jinja").render(
         title=spec.title,
+        about=[(ENTRIES[name], text) for name, text in stated(spec.publication)],
         release=workspace.release_id,
         records=f"{records:,}",
         attributes=domain.names,

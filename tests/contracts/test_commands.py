@@ -32,6 +32,7 @@ ROWS = {
     "release held": "",
     "release approve": "people-1 --reason fine --candidate 12ab",
     "release refuse": "people-1 --reason no",
+    "release publication": "spec.yaml",
     "release design": "spec.yaml --target records=50000,share=0.75,epsilon=1",
     "release find": "--dataset people --since 2026-11-20 --epsilon-above 0.5 --approved-by nobody",
     "release runs": "people-1",

@@ -19,10 +19,17 @@ from stores.vault.step_log import noted_steps
 from tests.html_page import Page
 from tests.whole_release import GUARANTEES, Drawn, drawn_release
 
+OWNED = {
+    "publisher": {"name": "Office & sons", "url": "https://office.example"},
+    "licence": "CC-BY-4.0",
+    "not_for": "Decisions about <persons>.",
+    "period": "2015/2018",
+}
+
 
 @pytest.fixture(scope="module", params=GUARANTEES)
 def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
-    changes = {**GUARANTEES[request.param], "title": "Made-up <people>"}
+    changes = {**GUARANTEES[request.param], "title": "Made-up <people>", "publication": OWNED}
     made = drawn_release(tmp_path_factory.mktemp("shown"), "people-2026", bytes(range(64, 96)), **changes)
     made.publish()
     return made
@@ -62,6 +69,15 @@ def test_the_page_says_what_this_is_and_what_is_guaranteed(drawn: Drawn, page: P
     assert set(not_covered(drawn.accounts.relation)) <= set(page.text["li"])
     for file in content.files:
         assert file.sha256 in page.words
+
+
+def test_the_page_says_who_answers_for_the_table_and_on_which_terms(page: Page, folder: Path) -> None:
+    for text in ("Office & sons, https://office.example", "CC-BY-4.0", "Decisions about <persons>.", "2015/2018"):
+        assert text in page.text["dd"]
+    assert "Legal basis" not in page.words
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert "- Not meant for: Decisions about \\<persons\\>." in readme
+    assert read_signed(folder / RECORD).record.spec.document["publication"]["licence"] == "CC-BY-4.0"
 
 
 def test_other_peoples_tools_find_the_published_table_valid(folder: Path) -> None:
