@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Any, TypeAlias
 
-from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from deniable.foundation.spec_values import Strict
@@ -36,6 +35,9 @@ def _email(text: str) -> str:
 def _licence(text: str) -> str:
     if _ADDRESS.fullmatch(text):
         return text
+    # Its list of licences is long, and most specs name none.
+    from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression  # noqa: PLC0415
+
     try:
         return str(canonicalize_license_expression(text))
     except InvalidLicenseExpression:
