@@ -60,7 +60,8 @@ def internal_lines(released: "Released") -> Iterator[str]:
         yield "utility was not measured on held-out records: none was held out"
     for figure in figures_of(released.workspace.spec.evaluation.scope).values():
         if figure.summary and figure.name in figures:
-            yield f"{figures[figure.name]:z.4f} {figure.summary}"
+            value = figures[figure.name]
+            yield f"{value:,.0f} {figure.summary}" if figure.is_count else f"{value:z.4f} {figure.summary}"
     missed = [verdict for verdict in released.verdicts if not verdict.met]
     yield f"{len(released.verdicts) - len(missed)} of {len(released.verdicts)} thresholds met"
     for verdict in missed:

@@ -85,11 +85,13 @@ class Value:
         error: its standard error; None if it is not known.
         summarizes: the values of which it is a summary, for plots; one for each attribute, in order, if the figure
             says that it summarizes attributes.
+        errors: the standard errors of these values, as far as they are known.
     """
 
     value: float
     error: float | None = None
     summarizes: Sequence[float] = ()
+    errors: Sequence[float] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +109,19 @@ class Metric(Generic[E]):
     measure: Callable[[E], Mapping[str, Value]]
     needs: frozenset[Table] = frozenset({"released", "holdout"})
     kind: Kind = "utility"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived:
+    """Figures that follow from others.
+
+    Attributes:
+        figures: declares them, as those of a metric.
+        derive: computes them by name, given the measured figures and the scope.
+    """
+
+    figures: Callable[[Scope], Iterable[Figure]]
+    derive: Callable[[Mapping[str, Value], Scope], Mapping[str, Value]]
 
 
 @dataclass(frozen=True, kw_only=True)

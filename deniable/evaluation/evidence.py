@@ -37,6 +37,7 @@ class UtilityEvidence:
         rows: number of rows of each table from which classifiers learn, and on which they are tested.
         classifiers: names of the classifiers that predict the target.
         factories: makers of all classifiers, by name.
+        groups: columns whose values are groups of people.
         pool: carries out long computations, most of which run without the interpreter's lock.
     """
 
@@ -46,6 +47,7 @@ class UtilityEvidence:
     rows: int
     classifiers: Sequence[str]
     factories: Mapping[str, ClassifierFactory]
+    groups: Sequence[int]
     pool: Executor
     _begun: dict[Hashable, Future[Any]] = field(default_factory=dict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)

@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from deniable.evaluation.contract import Attack, Figure, Kind, Metric, Scope
+from deniable.evaluation.contract import Attack, Derived, Figure, Kind, Metric, Scope
 
 METRICS: Final = (
     "compared_records",
@@ -15,8 +15,15 @@ METRICS: Final = (
     "distinct_records",
     "accuracy",
     "agreement",
+    "subsample",
+    "groups",
+    "numbers",
+    "rare_values",
 )
 """Modules of `deniable.evaluation.metrics`, in the order in which their figures are listed."""
+
+DERIVED: Final = ("grades",)
+"""Modules of the same room whose figures follow from others; each declares DERIVED, a `Derived`."""
 
 ATTACKS: Final = (
     "exact_matches",
@@ -43,13 +50,20 @@ def attacks() -> tuple[Attack[Any], ...]:
 
 
 @cache
+def derived() -> tuple[Derived, ...]:
+    """What follows from the figures of utility."""
+    return tuple(import_module(f"deniable.evaluation.metrics.{name}").DERIVED for name in DERIVED)
+
+
+@cache
 def figures_of(scope: Scope) -> Mapping[str, Figure]:
-    """Every figure of an evaluation by name, utility first, in the order in which figures are listed.
+    """Every figure of an evaluation by name: utility, risk, and what follows, in the order in which they are listed.
 
     Args:
         scope: what the evaluation covers.
     """
-    declared = (figure for kind in scope.kinds for metric in metrics(kind) for figure in metric.figures(scope))
+    sources: list[Metric[Any] | Derived] = [metric for kind in scope.kinds for metric in metrics(kind)]
+    declared = (figure for source in (*sources, *derived()) for figure in source.figures(scope))
     return {figure.name: figure for figure in declared}
 
 

@@ -18,6 +18,7 @@ from reports.figures.marginals import DescribedTable, Panel
 from reports.figures.numbers import count, rounded
 from reports.figures.spending import Spending
 from reports.pages.evaluation import IN_WORDS, comparison_pictures, marginals_of, risk_pictures
+from reports.pages.fitness import equivalent_card, fitness_of
 from reports.pages.headline_figures import COMPARED, headline_figures, reach_of
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
 from reports.pages.report_links import Link
@@ -141,6 +142,7 @@ def render_report(content: ReportContent) -> str:
             "figures": {**content.utility.figures, **content.risk.figures},
             "declared": declared,
             "named": _NAMED,
+            "fitness": fitness_of(content.utility, content.spec),
             "glances": {
                 "utility": headline_figures(content.utility, "utility", declared, content.spec.domain.names),
                 "risk": headline_figures(content.risk, "risk", declared, content.spec.domain.names),
@@ -259,7 +261,9 @@ def _cards(content: ReportContent) -> list[Card]:
     released = Card(
         "Records released", count(content.flow.released), f"of {count(content.spec.synthesis.records)} requested"
     )
-    return [released, *cost_cards(content.spec, content.accounts), *_measured_cards(content)]
+    equivalent = equivalent_card(content.utility)
+    first = [released] if equivalent is None else [released, equivalent]
+    return [*first, *cost_cards(content.spec, content.accounts), *_measured_cards(content)]
 
 
 def _measured_cards(content: ReportContent) -> list[Card]:

@@ -65,6 +65,11 @@ NOT_MEASURED = EvaluationFigures(figures={})
 """The results if no record is held out for measurement."""
 
 
+def errors_of(figure: str) -> str:
+    """Name of the series that holds the standard errors of the values that a figure summarizes."""
+    return f"{figure}_errors"
+
+
 def judge(figures: Mapping[str, float], thresholds: Mapping[str, float]) -> tuple[Verdict, ...]:
     """Compare figures with their thresholds; thresholds on other figures belong to another evaluation.
 

@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from deniable.evaluation.contract import Scope
+from deniable.evaluation.metrics.groups import group_attributes
 from deniable.evaluation.registry import figures_of
 from deniable.foundation.domain import PERSONS, Domain, Person
 from deniable.foundation.errors import InvalidInput
@@ -459,6 +460,8 @@ class Evaluation(Strict):
         quasi_identifiers: attributes by which an intruder might link records.
         sensitive: attributes that an intruder infers, one at a time.
         known: attributes from which the intruder infers them; with none, the most common value is guessed.
+        groups: attributes whose values are groups of people, for which the release is judged one by one; by default
+            those without order that have few values.
         commutes: places between which distances are compared, for tables of commuters.
         public: a public table on which utility is measured; only if no record is held out.
     """
@@ -470,6 +473,7 @@ class Evaluation(Strict):
     known: AnyNames
     sensitive: Names
     # Omitted from all written forms if the spec leaves it out.
+    groups: Names | None = Field(default=None, exclude_if=lambda groups: groups is None)
     commutes: Commutes | None = Field(default=None, exclude_if=lambda commutes: commutes is None)
     public: PublicComparison | None = Field(default=None, exclude_if=lambda public: public is None)
 
@@ -732,6 +736,11 @@ class ReleaseSpec(Strict):
     def derived(self) -> tuple[Derived, ...]:
         """The entries that the spec omits, and their derived values."""
         return self._derived
+
+    @property
+    def group_attributes(self) -> tuple[str, ...]:
+        """Attributes whose values are groups for which the release is judged."""
+        return self.evaluation.groups or group_attributes(self.domain)
 
     @property
     def is_evaluated(self) -> bool:

@@ -134,6 +134,7 @@ def _compared(
             rows=spec.evaluation.train_rows,
             classifiers=spec.evaluation.classifiers,
             factories=classifiers(words),
+            groups=spec.domain.subset(spec.group_attributes),
             pool=pool,
         )
 

@@ -5,8 +5,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 from deniable.evaluation.contract import Kind, Metric, Table, Value
-from deniable.evaluation.registry import figures_of, metrics
-from schemas.spec.evaluation import EvaluationFigures, judge
+from deniable.evaluation.registry import derived, figures_of, metrics
+from schemas.spec.evaluation import EvaluationFigures, errors_of, judge
 from schemas.spec.release_spec import ReleaseSpec
 from tasks.running.threads import threads
 
@@ -40,10 +40,15 @@ def measure_figures(
     with threads() as pool:
         held = evidence(pool)
         values = _measured([metric for metric in metrics(kind) if metric.needs <= held.has], held)
+    if kind == "utility":
+        values |= {
+            name: value for each in derived() for name, value in each.derive(values, spec.evaluation.scope).items()
+        }
     declared = [name for name in figures_of(spec.evaluation.scope) if name in values]
     figures = {name: values[name].value for name in declared}
     errors = {name: values[name].error for name in declared}
     summarized = {name: tuple(values[name].summarizes) for name in declared if len(values[name].summarizes)}
+    summarized |= {errors_of(name): tuple(values[name].errors) for name in declared if len(values[name].errors)}
     return EvaluationFigures(
         figures=figures,
         errors={name: error for name, error in errors.items() if error is not None},

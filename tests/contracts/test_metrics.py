@@ -18,14 +18,14 @@ from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.contract import Attack, Figure, Kind, Metric, Scope, Value
 from deniable.evaluation.disclosure import Tables
 from deniable.evaluation.evidence import AttackEvidence, UtilityEvidence
-from deniable.evaluation.registry import ATTACKS, METRICS, figures_of, metrics
+from deniable.evaluation.registry import ATTACKS, METRICS, derived, figures_of, metrics
 from deniable.evaluation.thresholds import SIDES
 from deniable.foundation.domain import Attribute, Codes, Domain
 from tests.conftest import ROOT
 from tests.evaluated_release import KEY, independent, population
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-ROWS, SOME = 1200, 600
+ROWS, SOME = 2500, 600
 NEEDED = 3.0
 """Standard errors by which a figure must tell a worse release from a good one."""
 
@@ -47,6 +47,10 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "distinct_records": None,
     "accuracy": Row("accuracy_forest", "independent"),
     "agreement": Row("agreement_forest", "independent"),
+    "subsample": Row("equivalent_records_2way", "independent"),
+    "groups": Row("group_gap_worst", "independent"),
+    "numbers": Row("correlation_gap_worst", "independent"),
+    "rare_values": Row("rare_values_lost", "young"),
     "exact_matches": Row("exact_match_excess", "copies"),
     "reproduced_people": Row("reproduced_excess", "copies"),
     "unique_people": Row("unique_found_excess", "copies"),
@@ -57,16 +61,23 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
 DOMAIN = Domain(
     tuple(
         Attribute(name, tuple(range(size)), "numeric", tuple(range(size)))
-        for name, size in {"age": 40, "income": 40, "town": 30, "sex": 2, "sick": 2}.items()
+        for name, size in {"age": 40, "income": 40, "town": 30, "sex": 2, "sick": 2, "trade": 200}.items()
     ),
     target="sex",
 )
 SCOPE = Scope(sensitive=("sick", "sex"))
-TRAINING, HOLDOUT = population(ROWS, "training"), population(ROWS, "holdout")
-EVERYONE = population(3 * ROWS, "everyone")
+
+
+def with_trades(codes: Codes) -> Codes:
+    """Add a trade that each person has at one age only, so that every trade is rare."""
+    return np.column_stack((codes, codes[:, 0] * 5 + codes[:, 2] % 5)).astype(np.uint16)
+
+
+TRAINING, HOLDOUT = (with_trades(population(ROWS, name)) for name in ("training", "holdout"))
+EVERYONE = with_trades(population(3 * ROWS, "everyone"))
 RELEASES = {
-    "good": population(ROWS, "best"),
-    "independent": independent(ROWS, "independent"),
+    "good": with_trades(population(ROWS, "best")),
+    "independent": with_trades(independent(ROWS, "independent")),
     "young": EVERYONE[EVERYONE[:, 0] < 20][:ROWS],
     "copies": TRAINING,
 }
@@ -80,11 +91,16 @@ def evidence_of(kind: Kind, released: Codes, training: Codes, holdout: Codes, po
         words = KEY.stream(step="test", mechanism="classifiers", inputs="", parameters={})
         return UtilityEvidence(
             domain=domain,
-            tables={"released": released, "training": training, "baseline": independent(len(released), "base")[:, :m]},
+            tables={
+                "released": released,
+                "training": training,
+                "baseline": with_trades(independent(len(released), "base"))[:, :m],
+            },
             holdout=holdout,
             rows=SOME,
             classifiers=SCOPE.classifiers,
             factories=classifiers(words, trees=15),
+            groups=[column for column in (3, 4) if column < m],
             pool=pool,
         )
     tables = Tables(released=released, training=training, holdout=holdout, cardinalities=domain.cardinalities)
@@ -158,7 +174,8 @@ def test_what_is_declared_can_be_shown_and_bounded(name: str) -> None:
 
 
 def test_no_two_figures_have_one_name() -> None:
-    declarations = [figure for name in ROWS_OF_METRICS for figure in declared(name).figures(SCOPE)]
+    sources = [*map(declared, ROWS_OF_METRICS), *derived()]
+    declarations = [figure for source in sources for figure in source.figures(SCOPE)]
     assert len({figure.name for figure in declarations}) == len(declarations) == len(figures_of(SCOPE))
 
 
@@ -192,7 +209,9 @@ def test_a_metric_says_something_or_nothing_of_a_tiny_table(name: str, rows: int
 @every_metric
 def test_what_depends_on_real_records_is_internal(name: str) -> None:
     public = [figure.name for figure in figures(name).values() if figure.audience == "public"]
-    others = measured(name, RELEASES["good"], population(ROWS - 1, "other"), RELEASES["young"][: ROWS // 2])
+    others = measured(
+        name, RELEASES["good"], with_trades(population(ROWS - 1, "other")), RELEASES["young"][: ROWS // 2]
+    )
     assert all(others[figure] == measured_of(name, "good")[figure] for figure in public)
 
 

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from deniable.evaluation.registry import figures_of
+from deniable.evaluation.uses import USES
 from deniable.privacy.neighbours import RECORD
 from deniable.record.statement import not_covered
 from deniable.samplers.seedless.spec import Entry as Seedless
 from reports.figures.decimal_places import digits_of
 from reports.figures.numbers import within
 from reports.figures.value_groups import groups_to_show
+from reports.pages.fitness import equivalent_card, fitness_of
 from reports.pages.headline_figures import headline_figures, reach_of
 from reports.pages.pages import sampled
 from reports.pages.report import ReportContent, render_report, write_report
@@ -22,7 +24,9 @@ from reports.plots.pairs import pair_errors, shares_of_pair
 from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
 from schemas.references import Audience
 from schemas.spec.accounts import accounts_of
+from schemas.spec.evaluation import NOT_MEASURED
 from schemas.spec.release_spec import load_spec
+from tasks.evaluation.evaluate_utility import evaluate_utility
 from tests.conftest import ROOT
 from tests.evaluated_release import EvaluatedRelease, population
 from tests.html_page import Page
@@ -81,6 +85,7 @@ def test_nothing_is_drawn_of_candidates_that_there_are_none_of(content: ReportCo
 def test_all_parts_are_there(page: Page) -> None:
     sections = [section.attributes["id"] for section in page.all("section")]
     assert sections == [
+        "fitness",
         "glance",
         "people",
         "graph",
@@ -315,6 +320,62 @@ def test_figures_at_a_glance_have_intervals_and_numbers_on_their_axes(content: R
     told = content.utility.errors["distinguished"]
     share = content.utility.figures["distinguished"]
     assert told == pytest.approx((share * (1 - share) / 1500) ** 0.5)
+
+
+def rows_of(page: Page, section: str) -> dict[str, str]:
+    """The rows of the tables of a section, by their first cells."""
+    [element] = [each for each in page.all("section") if each.attributes["id"] == section]
+    rows = [row for row in page.all("tr") if element in row.up()]
+    return {" ".join(row.children[0].text.split()): " ".join(row.text.split()) for row in rows}
+
+
+def test_the_first_table_has_a_verdict_for_each_use_with_its_figure_and_its_rule(
+    page: Page, content: ReportContent
+) -> None:
+    fitness = fitness_of(content.utility, content.spec)
+    assert fitness is not None
+    rows = rows_of(page, "fitness")
+    assert [each.use.name for each in fitness.uses] == [use.name for use in USES if use.name != "rare"]
+    for each in fitness.uses:
+        [row] = [text for name, text in rows.items() if each.figure in name]
+        assert f"{each.mark} {each.verdict}" in row
+        assert within(each.value.value, each.value.reach) in row
+        assert f"{each.use.good:g}{each.use.usable:g}" in row.replace(" ", "")
+    good = len(fitness.are("good"))
+    assert f"Good for {good} of 7 uses, not to be used for 0" in page.words
+    assert "Fails none of 4 groups" in page.words
+    assert {"sex f", "sex m", "sick no", "sick yes"} <= rows.keys()
+
+
+def test_the_tile_of_equivalent_records_has_an_interval_and_a_limit(page: Page, content: ReportContent) -> None:
+    [card] = [item for item in page.all("li") if item.text.strip().startswith("As good as")]
+    assert "real records, by pairs: " in card.text
+    assert card.text.strip().endswith("of 2,000 that are compared")
+    figures = content.utility.figures | {"equivalent_records_2way": 2000.0}
+    best = equivalent_card(content.utility.model_copy(update={"figures": figures}))
+    assert best is not None
+    assert best.value == "2,000 or more"
+
+
+def test_a_useless_release_is_not_to_be_used_and_fails_its_groups(release: EvaluatedRelease) -> None:
+    codes = population(2500, "best")
+    codes[:, :2] = np.column_stack((codes[::-1, 0], np.roll(codes[:, 1], 1))) // 4
+    utility = evaluate_utility(release.workspace, release.released(codes), release.parts)
+    fitness = fitness_of(utility, release.workspace.spec)
+    assert fitness is not None
+    assert {"shares of one attribute", "means", "correlations and simple regressions"} <= {*fitness.are("do not")}
+    assert fitness.failed == fitness.judged == 4
+    assert fitness.good_from is None
+    assert {group.verdict for group in fitness.groups} == {"fails"}
+    assert utility.figures["use_means"] == 0
+    assert utility.figures["uses_refused"] >= 3
+
+
+def test_a_release_that_was_not_evaluated_has_no_verdict(content: ReportContent) -> None:
+    page = Page(render_report(replace(content, utility=NOT_MEASURED, risk=NOT_MEASURED)))
+    page.require_sound()
+    assert "fitness" not in [section.attributes["id"] for section in page.all("section")]
+    assert "As good as" not in page.words
 
 
 def test_the_budget_is_a_line_with_its_cap_and_the_planned_refreshes(page: Page, content: ReportContent) -> None:

@@ -2,12 +2,12 @@
 
 The divergence of shares p and q with the mean m is 1/2 sum p log2(p / m) + 1/2 sum q log2(q / m): 0 if they are equal,
 and 1 if they have no value in common. Rare values that are lost or made up weigh more in it than in total variation.
+Its standard error is to first order, and conservative where tables differ by chance alone.
 
 Source: Lin 1991, Divergence measures based on the Shannon entropy.
 """
 
 from collections.abc import Iterator
-from math import log, sqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -51,7 +51,7 @@ def _measure(evidence: "UtilityEvidence") -> dict[str, Value]:
         counted = counting.result()
         divergences, slopes = divergence(counted, real)
         tables = evidence.table(name), evidence.holdout
-        error = sqrt(resampling_error(tables, (counted, real), slopes) ** 2 + _deviation_by_chance(counted, real) ** 2)
+        error = resampling_error(tables, (counted, real), slopes)
         values[name_of(name)] = Value(float(divergences.mean()), error, tuple(map(float, divergences)))
         values[name_of(name, worst=True)] = Value(float(divergences.max()))
     return values
@@ -75,17 +75,6 @@ def divergence(
     slopes = [np.log2(np.divide(each, mean, out=np.ones_like(mean), where=each > 0)) / 2 for each in shares]
     terms = shares[0] * slopes[0] + shares[1] * slopes[1]
     return np.maximum(np.add.reduceat(terms, first.starts[:-1]), 0.0), (slopes[0], slopes[1])
-
-
-def _deviation_by_chance(first: "MarginalCounts", second: "MarginalCounts") -> float:
-    """Largest standard deviation of the mean divergence of samples of one population, whose derivatives are all 0.
-
-    To second order, the divergence is (1/n + 1/m) / (8 ln 2) times a chi-squared variable with as many degrees of
-    freedom as there are values but one, whose variance is twice that; attributes are perfectly correlated at most.
-    """
-    present = np.add.reduceat((first.counts + second.counts > 0).astype(np.int64), first.starts[:-1])
-    scale = (1 / first.rows + 1 / second.rows) / (8 * log(2))
-    return scale * float(np.sqrt(2 * (present - 1)).mean())
 
 
 METRIC: Final = Metric(figures=_figures, measure=_measure)

@@ -1,0 +1,199 @@
+"""What a release is good for: the first table of the report, with the rules by which each use is judged.
+
+Nothing is measured here: grades follow from figures by the rules of `deniable.evaluation.uses`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from deniable.evaluation.contract import Value
+from deniable.evaluation.metrics import compared_records, groups, subsample
+from deniable.evaluation.uses import GRADES, GROUPS, USES, Grade, Use
+from reports.figures.marginals import DescribedTable
+from reports.figures.value_groups import label_of
+from reports.pages.headline_figures import Estimate, reach_of
+from reports.pages.pages import Card
+from schemas.spec.evaluation import EvaluationFigures, errors_of
+from schemas.spec.release_spec import ReleaseSpec
+
+_SIGMAS: Final = 1.96
+_WORST: Final = GRADES[0]
+
+UNDECIDED: Final = "not decided"
+"""The verdict if the interval of a figure is too wide for any other."""
+
+_SHOWN_GROUPS: Final = 8
+_TONES: Final[Mapping[Grade | None, str]] = {"good": "met", "with caution": "open", "do not": "missed", None: "open"}
+_MARKS: Final[Mapping[Grade | None, str]] = {"good": "✓", "with caution": "!", "do not": "✗", None: "○"}
+
+
+@dataclass(frozen=True)
+class JudgedUse:
+    """A use, and how it is judged.
+
+    Attributes:
+        use: the use, with its rule.
+        figure: the name of the figure that decides.
+        value: the figure.
+        grade: the grade; None if the figure's interval does not decide.
+        advice: a sentence for data users, if there is anything to say.
+    """
+
+    use: Use
+    figure: str
+    value: Estimate
+    grade: Grade | None
+    advice: str
+
+    @property
+    def verdict(self) -> str:
+        """The grade in words."""
+        return self.grade or UNDECIDED
+
+    @property
+    def tone(self) -> str:
+        """How the verdict is shown."""
+        return _TONES[self.grade]
+
+    @property
+    def mark(self) -> str:
+        """A sign that distinguishes the verdict without colour."""
+        return _MARKS[self.grade]
+
+
+@dataclass(frozen=True)
+class JudgedGroup:
+    """A group of people.
+
+    Attributes:
+        attribute: the attribute that defines it.
+        label: its value, in words.
+        size: number of its real records in the tables that are compared.
+        gap: how far shares within it are off, beyond chance.
+        grade: how good they are, by the rule of the use; None if the interval does not decide.
+        failed: whether they are certainly off by more than is usable, allowing for the number of groups.
+    """
+
+    attribute: str
+    label: str
+    size: int
+    gap: Estimate
+    grade: Grade | None
+    failed: bool
+
+    @property
+    def verdict(self) -> str:
+        """The grade in words; a group of many is off by chance, and does not fail because of that."""
+        if self.failed:
+            return "fails"
+        return UNDECIDED if self.grade in (None, _WORST) else str(self.grade)
+
+    @property
+    def tone(self) -> str:
+        """How the verdict is shown."""
+        return "missed" if self.failed else "open" if self.grade in (None, _WORST) else _TONES[self.grade]
+
+    @property
+    def mark(self) -> str:
+        """A sign that distinguishes the verdict without colour."""
+        return "✗" if self.failed else _MARKS[None if self.grade == _WORST else self.grade]
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """What a release is good for.
+
+    Attributes:
+        uses: the uses that were measured.
+        groups: the groups that were judged, those furthest off first, as far as they are shown.
+        judged: number of groups that were judged.
+        too_small: number of groups that are too small to be judged.
+        failed: number of groups that are certainly off by more than is usable.
+        good_from: the size of group from which on all are well described; None if there is none.
+    """
+
+    uses: tuple[JudgedUse, ...]
+    groups: tuple[JudgedGroup, ...]
+    judged: int
+    too_small: int
+    failed: int
+    good_from: int | None
+
+    def are(self, grade: Grade) -> list[str]:
+        """The uses of a grade, in words."""
+        return [each.use.words for each in self.uses if each.grade == grade]
+
+
+def fitness_of(found: EvaluationFigures, spec: ReleaseSpec) -> Fitness | None:
+    """Judge the uses and the groups of a release; None if no use was measured.
+
+    Args:
+        found: the results of the utility evaluation.
+        spec: the release's spec.
+    """
+    scope = spec.evaluation.scope
+    good_from = found.figures.get(groups.GOOD_FROM)
+    named = [(use, use.figure_in(scope)) for use in USES]
+    uses = tuple(_judged(use, name, found, good_from) for use, name in named if name in found.figures)
+    if not uses:
+        return None
+    judged = _groups(found, spec)
+    sizes = found.series.get(groups.JUDGED, ())
+    return Fitness(
+        uses=uses,
+        groups=tuple(sorted(judged, key=lambda each: (not each.failed, -each.gap.value))[:_SHOWN_GROUPS]),
+        judged=len(judged),
+        too_small=sum(size > 0 for size in sizes) - len(judged),
+        failed=sum(each.failed for each in judged),
+        good_from=None if good_from is None else int(good_from),
+    )
+
+
+def _judged(use: Use, figure: str, found: EvaluationFigures, good_from: float | None) -> JudgedUse:
+    """Judge one use by its figure."""
+    value = Value(found.figures[figure], found.errors.get(figure))
+    grade = use.grade(value)
+    advice = "Too few records were held out to decide." if grade is None else use.advice(grade)
+    if use is GROUPS and grade != GRADES[-1] and good_from is not None:
+        advice = f"Compare groups of {good_from:,.0f} or more real records only."
+    return JudgedUse(use, figure, Estimate(value.value, reach_of(found, figure)), grade, advice)
+
+
+def _groups(found: EvaluationFigures, spec: ReleaseSpec) -> list[JudgedGroup]:
+    """The groups that were judged, in the order in which they were measured."""
+    table, attributes = DescribedTable.of(spec), spec.group_attributes
+    domain = spec.domain
+    named = [
+        (name, label_of(value, table.labels.get(name, {})))
+        for name in attributes
+        for value in domain.attributes[domain.index(name)].values
+    ]
+    series = [
+        found.series.get(name, ()) for name in (groups.JUDGED, groups.WORST, errors_of(groups.WORST), groups.FAILED)
+    ]
+    return [
+        JudgedGroup(
+            name, label, int(size), Estimate(gap, _SIGMAS * error), GROUPS.grade(Value(gap, error)), bool(failed)
+        )
+        for (name, label), size, gap, error, failed in zip(named, *series, strict=False)
+        if size >= groups.FEWEST and error > 0
+    ]
+
+
+def equivalent_card(found: EvaluationFigures) -> Card | None:
+    """To how many real records the release is equivalent; None if it was not measured."""
+    name = subsample.name_of(2)
+    if name not in found.figures:
+        return None
+    records, reach = found.figures[name], reach_of(found, name) or 0.0
+    compared = int(found.figures[compared_records.NAME])
+    if records >= compared:
+        return Card("As good as", f"{compared:,} or more", "real records: no further away, by pairs, than others are")
+    unit = 10 ** max(len(f"{int(max(reach, 1))}") - 1, 0)
+    low, high = (max(round(end / unit) * unit, 0) for end in (records - reach, min(records + reach, compared)))
+    return Card(
+        "As good as",
+        f"{round(records / unit) * unit:,}",
+        f"real records, by pairs: {low:,} to {high:,} with 95% confidence, of {compared:,} that are compared",
+    )
