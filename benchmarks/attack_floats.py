@@ -33,8 +33,8 @@ from deniable.learners.cfs.parameters import integer_weights, posterior_mean
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearRecipe
-from deniable.models.bayes_net import FORMAT as NETWORK
 from deniable.models.contrasts import contrast_counts
+from deniable.models.document_formats import BAYES_NET as NETWORK
 from schemas.spec.release_spec import load_spec
 from stores.tables.tables import encode
 from tests.mechanisms.table import LEARNERS, SAMPLERS

@@ -19,9 +19,9 @@ from deniable.foundation.keys import StreamOpener
 from deniable.foundation.tables import Counts, Tally
 from deniable.learners.cfs.parameters import integer_weights
 from deniable.mechanisms import MODEL, Counter, Made, PlannedStep, Run
-from deniable.models.bayes_net import FORMAT as BAYES_NET
 from deniable.models.bayes_net import BayesNet
 from deniable.models.constrained_net import constrained_document
+from deniable.models.document_formats import BAYES_NET
 
 T = TypeVar("T", bound=Tally)
 

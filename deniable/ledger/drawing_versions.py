@@ -56,7 +56,8 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "noise_seeds": 1,
         # Attempts of seeds, the records of the model beside them, and the choice among both. Version 2 matches those of
         # the model, and rakes to the tables of pairs that it was made of; version 1 raked to those of its records.
-        "attempt_seeds": 2,
+        # Version 3 chooses the prefix by predictions with NumPy, which everyone can repeat.
+        "attempt_seeds": 3,
         # Records of the model alone. Version 2 chooses those of a smaller release from more by raking, and matches them
         # before and after; in version 1 they had no line of their own, and were only matched.
         "synthesize_seedless": 2,

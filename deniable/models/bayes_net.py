@@ -19,6 +19,7 @@ from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.tables import configuration_count, configuration_strides
 from deniable.kernels import inner_kernel, kernel
+from deniable.models.document_formats import BAYES_NET
 from deniable.models.graph import Graph
 from deniable.models.implementations import implements
 from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of
@@ -26,8 +27,6 @@ from deniable.models.sequential_model import SequentialModel, places, require_fo
 
 UNIT = 2**32
 """Sum of the weights of one configuration."""
-
-FORMAT = "deniable/bayes-net/1"
 
 Weights = NDArray[np.uint64]
 
@@ -236,7 +235,7 @@ class BayesNet(SequentialModel):
         """The network in names and integers, ready for JSON."""
         own = {each.name: list(each.buckets) for each in self.domain.attributes}
         return {
-            "format": FORMAT,
+            "format": BAYES_NET,
             "unit": UNIT,
             **({"buckets": own} if self.has_own_buckets else {}),
             "graph": self.graph.document(self.domain),
@@ -250,7 +249,7 @@ class BayesNet(SequentialModel):
         Raises:
             InvalidInput: it has another format, or does not describe a network over this domain.
         """
-        require_format(document, FORMAT)
+        require_format(document, BAYES_NET)
         weights, own = document["weights"], document.get("buckets")
         if own is not None:
             each = (replace(attribute, buckets=tuple(own[attribute.name])) for attribute in domain.attributes)

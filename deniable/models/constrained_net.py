@@ -20,13 +20,12 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.rules import Relation
 from deniable.models.bayes_net import BayesNet
 from deniable.models.constrained_kernels import ConstrainedArrays, RuleArrays, sample
+from deniable.models.document_formats import CONSTRAINED
 from deniable.models.graphical.junction_tree_net import JunctionTreeNet
 from deniable.models.loglinear.kernels import LoglinearArrays
 from deniable.models.loglinear.net import LoglinearNet
 from deniable.models.loglinear.stratified_sampling import Strata, no_strata
 from deniable.models.sequential_model import SequentialModel, require_format, starts
-
-FORMAT = "deniable/constrained-net/1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,7 @@ class ConstrainedNet(SequentialModel):
 
 def constrained_document(domain: Domain, base: Mapping[str, Any]) -> dict[str, Any]:
     """The document of a network constrained by a domain's rules, given the document of the network."""
-    return {"format": FORMAT, "rules": [rule.document() for rule in domain.rules], "network": dict(base)}
+    return {"format": CONSTRAINED, "rules": [rule.document() for rule in domain.rules], "network": dict(base)}
 
 
 def network_in(domain: Domain, document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -126,7 +125,7 @@ def network_in(domain: Domain, document: Mapping[str, Any]) -> Mapping[str, Any]
     Raises:
         InvalidInput: the format is different, or the rules are not those of the domain.
     """
-    require_format(document, FORMAT)
+    require_format(document, CONSTRAINED)
     if document["rules"] != [rule.document() for rule in domain.rules]:
         raise InvalidInput("a model must have the rules of the table's schema, got others; learn it again.")
     network: Mapping[str, Any] = document["network"]

@@ -7,20 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from deniable.foundation.domain import Domain
-from deniable.models import bayes_net, constrained_net
+from deniable.models import document_formats as formats
 from deniable.models.bayes_net import BayesNet
 from deniable.models.constrained_net import ConstrainedNet, network_in
-from deniable.models.graphical import junction_tree_net
 from deniable.models.graphical.junction_tree_net import JunctionTreeNet
-from deniable.models.loglinear import net
 from deniable.models.loglinear.net import LoglinearNet
 from deniable.models.sequential_model import require_format
 
 _KINDS: dict[str, type[BayesNet] | type[LoglinearNet] | type[JunctionTreeNet]] = {
-    bayes_net.FORMAT: BayesNet,
-    net.FORMAT: LoglinearNet,
-    net.WITHOUT_TABLES: LoglinearNet,
-    junction_tree_net.FORMAT: JunctionTreeNet,
+    formats.BAYES_NET: BayesNet,
+    formats.LOGLINEAR: LoglinearNet,
+    formats.LOGLINEAR_WITHOUT_TABLES: LoglinearNet,
+    formats.JUNCTION_TREE: JunctionTreeNet,
 }
 
 
@@ -33,7 +31,7 @@ def model_from_document(
         InvalidInput: the format is unknown, the document does not describe a network over this domain, or its rules
             are not those of the domain.
     """
-    if domain.rules or document.get("format") == constrained_net.FORMAT:
+    if domain.rules or document.get("format") == formats.CONSTRAINED:
         return ConstrainedNet(domain, _network(domain.modelled, network_in(domain, document)))
     return _network(domain, document)
 

@@ -39,12 +39,11 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import uniform_below
 from deniable.kernels import kernel
-from deniable.models.sequential_kernels import ColumnBlock, Network, draw_column
+from deniable.models.sequential_kernels import ColumnBlock, Network, draw_column, factor_of
 from deniable.plausible_deniability.mechanism_one_kernels import ATTEMPTS_A_BLOCK, BlockArrays
 from deniable.plausible_deniability.pass_law import PassLaw
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.poisson_numbers import draw_poisson
-from deniable.plausible_deniability.predictions import prefix_probabilities
 from deniable.privacy.loss import PASSES_OUT_OF
 
 Wide = NDArray[np.uint64]
@@ -184,3 +183,24 @@ def without_passed(net: Network, law: PassLaw, records: Codes, length: int, *, p
     """
     expected = np.floor(prefix_probabilities(net, records, length) * public_rows).astype(np.int64)
     return records[~_passes(law, expected, coins)]
+
+
+def prefix_probabilities(net: Network, records: Codes, length: int) -> NDArray[np.float64]:
+    """Probability under the model of the prefix of each record, shape (records,).
+
+    Args:
+        net: the model.
+        records: codes, columns as in the domain, shape (records, m).
+        length: length of the prefix, L.
+    """
+    found = np.ones(len(records))
+    _multiply(net.arrays, net.in_order(records), length, found)
+    return found
+
+
+@kernel
+def _multiply(net, records, length, found):
+    """Multiply the first factors of each record."""
+    for i in range(len(records)):
+        for p in range(length):
+            found[i] *= factor_of(net, p, records[i])

@@ -1,74 +1,76 @@
 """How many attempts pass, predicted from the public model alone, before anything is charged for them.
 
-A prediction is post-processing of the model: it reads no row. What follows from it (prefix_choice), and the tests
-themselves (privacy_tests, pass_law), do not belong here.
+A prediction is post-processing of the model: it reads no row. It needs NumPy alone, and all machines find the same one
+to the last digit, so that a verifier recomputes what a release states. What follows from it (prefix_choice), and the
+tests themselves (privacy_tests, pass_law), do not belong here.
 """
 
-# numba infers the types of kernels
-# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
-
-from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.foundation.domain import Codes
+from deniable.foundation.domain import Domain
 from deniable.foundation.keys import ReleaseKey
-from deniable.kernels import kernel
-from deniable.models.sequential_kernels import Network, factor_of
+from deniable.models.conditionals import conditionals_of
+from deniable.privacy.loss import PASSES_OUT_OF
 
 Reals: TypeAlias = NDArray[np.float64]
 
-_RECORDS = 20_000
+RECORDS: Final = 20_000
+"""Number of records of the model that stand for rows."""
 _PUBLIC: Final = ReleaseKey(bytes(32))
 """A key that everyone knows, so that everyone who has the model can repeat a prediction; no row is drawn with it."""
+_DIGITS: Final = 6
+"""The digits of a share that are stated; it is a mean over some thousand records."""
 
 
-def predicted_records(net: Network) -> Codes:
-    """Records of the model, which stand for rows in predictions, columns as in the domain."""
-    words = _PUBLIC.stream(step="predict", mechanism="attempts", inputs="", parameters={})
-    return net.sample_evenly(words.take(_RECORDS * len(net.domain)))
+def order_of(domain: Domain, model: Mapping[str, Any]) -> list[str]:
+    """All attributes, in the order of the model that a document describes."""
+    return [domain.names[column] for column in conditionals_of(domain, model).order]
+
+
+def expected_rows(domain: Domain, model: Mapping[str, Any], *, public_rows: int) -> Reals:
+    """The number of rows that are expected to share the prefix of a row, for many rows and all lengths.
+
+    Args:
+        domain: the table's domain, m attributes.
+        model: the model's document.
+        public_rows: a public number of rows.
+
+    Returns:
+        Numbers, shape (m - 1, RECORDS): for prefixes of 1, 2 ... attributes of each of some records of the model, which
+        stand for rows.
+    """
+    length = len(domain) - 1
+    words = _PUBLIC.stream(step="predict", mechanism="attempts", inputs="", parameters={}).take(length * RECORDS)
+    return conditionals_of(domain, model).prefix_chances(words.reshape(length, RECORDS)) * public_rows
 
 
 def passing_shares(
-    net: Network, lengths: Sequence[int], passes: Callable[[Reals], Reals], *, public_rows: int
+    domain: Domain, model: Mapping[str, Any], *, plausible: int, law: Sequence[int], public_rows: int
 ) -> list[float]:
-    """The share of attempts that the model predicts to pass, for each of some lengths of the prefix.
+    """The share of attempts that the model predicts to pass, for each length of the prefix from 1 to m - 1.
 
-    Attempts start from rows, and so from prefixes in proportion to their rows; records of the model stand for rows.
+    Attempts start from rows, and so from prefixes in proportion to their rows.
 
     Args:
-        net: the model.
-        lengths: the numbers of attributes copied.
-        passes: the probability of passing with some expected numbers of plausible seeds, of the same shape.
+        domain: the table's domain, m attributes.
+        model: the model's document.
+        plausible: the floor, below which none passes.
+        law: the probability of passing from the floor on, out of 2^64; 1 for every larger number of rows.
         public_rows: a public number of rows.
+
+    Returns:
+        Shares rounded to six digits. They are summed in integers.
     """
-    probabilities = _of_all_prefixes(net, predicted_records(net), max(lengths))
-    return [float(passes(probabilities[:, each] * public_rows).mean()) for each in lengths]
-
-
-def prefix_probabilities(net: Network, records: Codes, length: int) -> NDArray[np.float64]:
-    """Probability under the model of the prefix of each record, shape (records,).
-
-    Args:
-        net: the model.
-        records: codes, columns as in the domain, shape (records, m).
-        length: length of the prefix, L.
-    """
-    return _of_all_prefixes(net, records, length)[:, length]
-
-
-def _of_all_prefixes(net: Network, records: Codes, longest: int) -> NDArray[np.float64]:
-    """Probabilities of the prefixes of each record by their length, from 0 on, shape (records, longest + 1)."""
-    found = np.ones((len(records), longest + 1))
-    _multiply(net.arrays, net.in_order(records), found)
-    return found
-
-
-@kernel
-def _multiply(net, records, found):
-    """Fill in the products of the first factors of each record; the empty product is there."""
-    for i in range(len(records)):
-        for p in range(found.shape[1] - 1):
-            found[i, p + 1] = found[i, p] * factor_of(net, p, records[i])
+    table = [0, *law, PASSES_OUT_OF]
+    shares = []
+    for expected in expected_rows(domain, model, public_rows=public_rows):
+        places = np.clip(expected.astype(np.int64) - plausible + 1, 0, len(table) - 1)
+        numbers = np.bincount(places, minlength=len(table)).tolist()
+        passed = sum(number * passes for number, passes in zip(numbers, table, strict=True))
+        shares.append(float(round(Fraction(passed, RECORDS * PASSES_OUT_OF), _DIGITS)))
+    return shares

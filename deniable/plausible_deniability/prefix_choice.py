@@ -12,7 +12,9 @@ from deniable.foundation.errors import InvalidInput, Refused
 
 FILE: Final = "prefix.json"
 """The name of the public file that states the choice."""
-FORMAT: Final = "deniable/prefix/1"
+FORMAT: Final = "deniable/prefix/2"
+EARLIER: Final = "deniable/prefix/1"
+"""The earlier format, whose shares were predicted by compiled code, and are not computed again."""
 
 ENOUGH: Final = 0.6
 """The longest prefix is chosen of which so large a share of the attempts is predicted to pass."""
@@ -103,8 +105,33 @@ def _reason(shares: Sequence[float], length: int) -> str:
     )
 
 
-def faults_of_document(document: Mapping[str, Any], names: Sequence[str], public_rows: int) -> list[str]:
-    """What is wrong with a stated choice, as far as it can be recomputed without the model.
+def faults_of_document(
+    document: Mapping[str, Any], names: Sequence[str], shares: Sequence[float], public_rows: int
+) -> list[str]:
+    """What is wrong with a stated choice.
+
+    Args:
+        document: what a release states.
+        names: all attributes, in the model's order.
+        shares: the shares that its model predicts.
+        public_rows: the number of rows that the spec states.
+    """
+    length = choose_length(shares)
+    right = document_of(names, shares, length, public_rows=public_rows) if length else {}
+    faults = [
+        f"{FILE}: {name} is {document.get(name)}, but {right[name]} follows from the model"
+        for name in right
+        if document.get(name) != right[name]
+    ]
+    if not length:
+        faults.append(f"{FILE} states a choice, but the model predicts that nothing passes")
+    if len(document) > len(right):
+        faults.append(f"{FILE} has entries beyond those of its format")
+    return faults
+
+
+def faults_of_earlier(document: Mapping[str, Any], names: Sequence[str], public_rows: int) -> list[str]:
+    """What is wrong with a choice in the earlier format, as far as it can be recomputed without the model.
 
     Args:
         document: what a release states.
@@ -116,6 +143,7 @@ def faults_of_document(document: Mapping[str, Any], names: Sequence[str], public
         copied = list(document["copied_attributes"])
         found = choose_length(shares)
         right = document_of(copied, shares, len(copied), public_rows=public_rows) if copied and shares else {}
+        right["format"] = EARLIER
     except (InvalidInput, IndexError, KeyError, TypeError, ValueError):
         return [f"{FILE} must state the copied attributes and the predicted shares"]
     faults = []

@@ -21,8 +21,9 @@ from deniable.privacy.loss_laws import pld_by_hand
 from deniable.privacy.step_costs import StepCost, part_delta
 
 Document: TypeAlias = Mapping[str, Any]
-FileCheck: TypeAlias = Callable[[Document, Document, Document], tuple[Check, ...]]
-"""Checks a public file, from the record's predicate, `schema.json` and the document in it; empty if there is none."""
+FileCheck: TypeAlias = Callable[..., tuple[Check, ...]]
+"""Checks a public file, from the record's predicate, `schema.json`, the document in it, and those of other files from
+which it follows; a document is empty if there is none."""
 Delta: TypeAlias = Callable[[Fraction], Fraction]
 """Converts the delta of the whole release to that of a step for the records that it reads."""
 
@@ -74,6 +75,7 @@ class ExpectedStep:
             probability with which a record is read.
         taken_in: the step of the flow in which the cost is spent, if another.
         checks: further checks of its public files, by their names.
+        beside: for these files, the names of others from whose documents they follow; none by default.
     """
 
     part: str | None
@@ -82,6 +84,7 @@ class ExpectedStep:
     beyond: Callable[[Document, StepCost, Fraction], Iterator[str]] = lambda *_: nothing_wrong()
     taken_in: str = ""
     checks: Mapping[str, FileCheck] = field(default_factory=dict)
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def _no_claim(_: Guarantee | None) -> Iterator[str]:

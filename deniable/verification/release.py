@@ -212,8 +212,8 @@ def document_checks(
     """The checks of the documents beside them: what was learnt, and what follows from it."""
     of_one = _for_one_record(record)
     checks: list[Check] = []
-    for name, check in _checks_of_files(record):
-        checks += check(of_one, described, json_document(folder, names, name))
+    for files, check in _checks_of_files(record):
+        checks += check(of_one, described, *(json_document(folder, names, name) for name in files))
     checks += _estimates(folder, names, described, record["spec"]["document"].get("split"))
     checks += _certificate(folder, names, described, record)
     return tuple(checks)
@@ -258,13 +258,17 @@ def _for_one_record(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return of_one
 
 
-def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[str, FileCheck]]:
-    """The checks of files by the spec's steps; none if its steps are unknown, which another check reports."""
-    checks: list[tuple[str, FileCheck]] = []
+def _checks_of_files(record: Mapping[str, Any]) -> list[tuple[tuple[str, ...], FileCheck]]:
+    """The checks of files by the spec's steps; none if its steps are unknown, which another check reports.
+
+    Returns:
+        For each, the files whose documents it takes: the one that is checked, and those that it follows from.
+    """
+    checks: list[tuple[tuple[str, ...], FileCheck]] = []
 
     def collect() -> tuple[str, ...]:
         for step in expected_steps(record["spec"]["document"]).values():
-            checks.extend(step.checks.items())
+            checks.extend(((name, *step.beside.get(name, ())), check) for name, check in step.checks.items())
         return ()
 
     found(collect)

@@ -18,11 +18,11 @@ from deniable.models.graph import Graph, topological_order
 from deniable.plausible_deniability.pass_law import PassLaw
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.poisson_attempts import (
+    prefix_probabilities,
     release_from_seeds,
     wide_words,
     without_passed,
 )
-from deniable.plausible_deniability.predictions import prefix_probabilities
 from deniable.privacy.loss import PASSES_OUT_OF
 
 FALSE_ALARM = 1e-9

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
+from deniable.models.document_formats import LOGLINEAR, LOGLINEAR_WITHOUT_TABLES
 from deniable.models.loglinear import matching
 from deniable.models.loglinear.matching import SWEEPS, WHOLE, PairTable
-from deniable.models.loglinear.net import FORMAT, WITHOUT_TABLES, LoglinearNet
+from deniable.models.loglinear.net import LoglinearNet
 from deniable.models.model_formats import model_from_document
 from deniable.samplers.seedless import sampler as seedless
 from deniable.samplers.seedless.spec import Entry
@@ -138,11 +139,11 @@ def test_a_document_has_the_tables_and_one_of_before_has_none() -> None:
     net = network(1)
     document = json.loads(json.dumps(net.document()))
     again = model_from_document(net.domain, document)
-    assert document["format"] == FORMAT
+    assert document["format"] == LOGLINEAR
     assert again.document() == document
     codes, more = drawn(net, "document", 300)
     assert np.array_equal(again.matched(codes, more), net.matched(codes, more))
-    before = model_from_document(net.domain, {**document, "format": WITHOUT_TABLES})
+    before = model_from_document(net.domain, {**document, "format": LOGLINEAR_WITHOUT_TABLES})
     assert before.words_of_matching(300) == 0
     assert np.array_equal(before.matched(codes, more[:0]), codes)
     assert np.array_equal(before.sample(words("before", 60)), net.sample(words("before", 60)))

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from deniable.foundation.errors import Refused
+from deniable.plausible_deniability.prefix_choice import EARLIER, document_of
+from deniable.samplers.poisson_seeds.verification import check_prefix
 from flows.cli.release.design import COMMAND
 from stores.ledger.state_ledger import state_ledger
 from tests.published import Published, another, faults, leaves, with_change
@@ -109,10 +111,40 @@ def test_a_design_after_the_release_predicts_every_prefix_as_the_release_did(
 def test_no_value_of_the_stated_prefix_can_be_changed(published: Published) -> None:
     prefix = published.document("prefix.json")
     for place in leaves(prefix):
-        changed = with_change(prefix, place, lambda value: value / 4 if isinstance(value, float) else another(value))
+        # A share is changed in its last digit, so that the same prefix would be chosen.
+        changed = with_change(prefix, place, lambda value: value - 1e-6 if isinstance(value, float) else another(value))
         said = faults(published.with_document("prefix.json", changed).verify())
-        # A prediction that chooses the same prefix cannot be refuted without drawing from the model.
-        assert "prefix.json" in said or place[0] == "predicted_to_pass", place
+        assert f"prefix.json: {place[0]} is" in said, place
+
+
+def test_a_stated_prefix_does_not_hold_with_another_model(published: Published) -> None:
+    model = published.document("model.json")
+    rare = 2**32 // 200  # of 2,400 rows, fewer than the floor
+    weights = {
+        name: [[2**32 - rare * (len(row) - 1), *([rare] * (len(row) - 1))] for row in rows]
+        for name, rows in model["weights"].items()
+    }
+    said = faults(published.with_document("model.json", {**model, "weights": weights}).verify())
+    assert "prefix.json: predicted_to_pass is" in said
+
+
+def test_a_prefix_that_an_earlier_version_predicted_is_checked_by_its_own_shares(published: Published) -> None:
+    """The record says which version drew, so that a later release cannot pass for an earlier one by its format."""
+    prefix = published.document("prefix.json")
+    shares = [share - 1e-6 for share in prefix["predicted_to_pass"]]
+    length = len(prefix["copied_attributes"])
+    earlier = document_of(prefix["copied_attributes"], shares, length, public_rows=prefix["public_rows"]) | {
+        "format": EARLIER,
+        "resampled_attributes": prefix["resampled_attributes"],
+    }
+    said = faults(published.with_document("prefix.json", earlier).verify())
+    assert f"prefix.json: format is {EARLIER}" in said
+    record = published.record
+    (entry,) = (each for each in record["ledger"]["entries"] if each.get("content", {}).get("step") == "attempt_seeds")
+    entry["content"]["mechanism"] = "attempt_seeds/2"
+    (check,) = check_prefix(record, published.document("schema.json"), earlier, published.document("model.json"))
+    assert check.holds
+    assert check.note == "an earlier version predicted the shares, and they were not computed again"
 
 
 def test_a_step_that_costs_more_with_the_model_than_the_total_is_found(published: Published) -> None:

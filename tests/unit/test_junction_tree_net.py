@@ -14,8 +14,9 @@ from scipy import stats
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
+from deniable.models.graphical.clique_tables import CliqueTable
 from deniable.models.graphical.fitting import NoisyTable, fit
-from deniable.models.graphical.junction_tree_net import MASS, CliqueTable, JunctionTreeNet
+from deniable.models.graphical.junction_tree_net import MASS, JunctionTreeNet
 from deniable.models.model_formats import model_from_document
 from deniable.models.sequential_kernels import factor_of
 

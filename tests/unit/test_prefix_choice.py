@@ -6,10 +6,12 @@ import pytest
 
 from deniable.foundation.errors import Refused
 from deniable.plausible_deniability.prefix_choice import (
+    EARLIER,
     choose_length,
     chosen_prefix,
     document_of,
     faults_of_document,
+    faults_of_earlier,
 )
 from deniable.samplers.poisson_seeds.sampler import advice_on_rows
 
@@ -52,31 +54,36 @@ def test_a_choice_as_it_is_stated_has_no_faults() -> None:
     document = document_of(NAMES, SHARES, 3, public_rows=500)
     assert document["copied_attributes"] == ["age", "sex", "school"]
     assert document["reason"] == "the longest prefix of which at least 60% of the attempts pass by the model: 61.0%"
-    assert faults_of_document(document, NAMES, 500) == []
+    assert faults_of_document(document, NAMES, SHARES, 500) == []
     few = document_of(NAMES, [0.5, 0.3, 0.1, 0.0], 2, public_rows=500)
     assert few["reason"].startswith(
         "at no length do 60% of the attempts pass by the model; with 2 attributes copied 30.0%"
     )
-    assert faults_of_document(few, NAMES, 500) == []
+    assert faults_of_document(few, NAMES, [0.5, 0.3, 0.1, 0.0], 500) == []
 
 
 @pytest.mark.parametrize("nearly", [0.59999996, 0.60749, 0.6004999, 0.5999994])
 def test_a_choice_by_shares_of_many_digits_has_no_faults_by_those_that_are_stated(nearly: float) -> None:
     shares = [0.99, nearly, 0.3000000049, 0.2250000021]
     document = document_of(NAMES, shares, choose_length(shares), public_rows=500)
-    assert faults_of_document(document, NAMES, 500) == []
+    assert faults_of_document(document, NAMES, shares, 500) == []
+    assert faults_of_earlier({**document, "format": EARLIER}, NAMES, 500) == []
 
 
 def test_gains_that_are_the_same_in_the_stated_digits_choose_the_same_length() -> None:
     shares = [0.30000004, 0.15000003, 0.1, 0.0]
     document = document_of(NAMES, shares, choose_length(shares), public_rows=500)
-    assert faults_of_document(document, NAMES, 500) == []
+    assert faults_of_document(document, NAMES, shares, 500) == []
+    assert faults_of_earlier({**document, "format": EARLIER}, NAMES, 500) == []
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": "deniable/prefix/0"},
+        {"format": EARLIER},
+        {"copied_attributes": ["age", "sex", "work"]},
+        {"predicted_to_pass": [0.99, 0.8, 0.611, 0.2]},
+        {"rows": 3},
         {"copied_attributes": ["age", "sex"]},
         {"copied_attributes": ["age", "sex", "sex"]},
         {"copied_attributes": ["age", "sex", "colour"]},
@@ -92,11 +99,44 @@ def test_gains_that_are_the_same_in_the_stated_digits_choose_the_same_length() -
     ],
 )
 def test_whatever_is_changed_in_a_stated_choice_is_found(changes: dict[str, Any]) -> None:
-    assert faults_of_document({**document_of(NAMES, SHARES, 3, public_rows=500), **changes}, NAMES, 500)
+    assert faults_of_document({**document_of(NAMES, SHARES, 3, public_rows=500), **changes}, NAMES, SHARES, 500)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": "deniable/prefix/2"},
+        {"copied_attributes": ["age", "sex"]},
+        {"copied_attributes": ["age", "sex", "sex"]},
+        {"copied_attributes": ["age", "sex", "colour"]},
+        {"copied_attributes": []},
+        {"resampled_attributes": 3},
+        {"predicted_to_pass": [0.99, 0.8, 0.59, 0.2]},
+        {"predicted_to_pass": [0.99, 0.8, 0.61]},
+        {"predicted_to_pass": [1.99, 0.8, 0.61, 0.2]},
+        {"predicted_to_pass": "all"},
+        {"enough": 0.5},
+        {"public_rows": 501},
+        {"reason": "because"},
+    ],
+)
+def test_of_a_choice_in_the_earlier_format_all_is_checked_but_whether_the_model_predicts_it(
+    changes: dict[str, Any],
+) -> None:
+    earlier = {**document_of(NAMES, SHARES, 3, public_rows=500), "format": EARLIER}
+    assert faults_of_earlier(earlier, NAMES, 500) == []
+    assert faults_of_earlier({**earlier, **changes}, NAMES, 500)
+
+
+def test_a_choice_is_faulty_where_the_model_lets_nothing_pass() -> None:
+    document = document_of(NAMES, SHARES, 3, public_rows=500)
+    (fault, *_) = faults_of_document(document, NAMES, [0.0] * 4, 500)
+    assert fault == "prefix.json states a choice, but the model predicts that nothing passes"
 
 
 def test_an_empty_document_is_faulty_and_no_error() -> None:
-    assert faults_of_document({}, NAMES, 500)
+    assert faults_of_document({}, NAMES, SHARES, 500)
+    assert faults_of_earlier({}, NAMES, 500)
 
 
 def test_seeds_are_advised_against_where_few_rows_are_stated() -> None:

@@ -51,8 +51,10 @@ from deniable.plausible_deniability.mechanism_one import (
     synthesize_counted,
 )
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
+from deniable.plausible_deniability.predictions import passing_shares
 from deniable.plausible_deniability.privacy_tests import PrivacyTest
 from deniable.plausible_deniability.resampling import SeedResampler
+from deniable.privacy.loss import PASSES_OUT_OF
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
 from deniable.samplers.poisson_seeds.sampler import sampler as poisson_seeds
 from deniable.samplers.poisson_seeds.spec import Entry as PoissonEntry
@@ -77,6 +79,7 @@ PINNED: dict[str, str] = {
     "synthesize_scored/2": "538a6548114249e09ef72078e20002e080aa4d37db1a0ed8bba7a89a24d3afa3",
     "attempt_seeds/1": "eb96de4dd2361a8f116fc89057bb88299e795cf2100171f9f064a32850500e5d",
     "attempt_seeds/2": "d498cc0797a83c8b80002da628b1b32a80f79b2be5b815979cf556886827602f",
+    "attempt_seeds/3": "d498cc0797a83c8b80002da628b1b32a80f79b2be5b815979cf556886827602f",
     "synthesize_seedless/2": "48ea9dcf052563327b55ad22c0f06643b76690cb6cfccfa53c1fb9f363a1e9bf",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
     "structure_privbayes/1": "9909c3184a9467afc987dbb839d8e28d7ce285addf19d38b9231f75da1b0f5cb",
@@ -258,6 +261,15 @@ def seeds_attempted_beside_tables() -> str:
     net = network_with_tables()
     rows = net.sample(KEY.stream(step="s", inputs="i", mechanism="rows", parameters={}).take(5 * 900))
     return attempts_of(net, rows)
+
+
+def prefix_chosen() -> str:
+    """The shares by which the prefix is chosen, and so all attempts of a spec that leaves it to the model."""
+    found = []
+    for net in (network_drawn_from(), network_with_tables()):
+        law = [PASSES_OUT_OF // 100 * count for count in range(1, 90, 2)]
+        found.append(passing_shares(net.domain, net.document(), plausible=30, law=law, public_rows=900))
+    return str(found)
 
 
 def attempts_of(net: Network, rows: Codes) -> str:
@@ -556,9 +568,13 @@ OTHERWISE: dict[str, tuple[str, Callable[[], str]]] = {
         "47ea8c39bb137f35288d5b69279717003b8c3279e524e30329df8ae7c3d44cfa",
         candidates_tested_given_omega,
     ),
-    "attempt_seeds/2 beside tables": (
+    "attempt_seeds/3 beside tables": (
         "e6ed85f918b4d3ff907b45166f25ec2e2f3a7340f6f1b61a4bbcb11a00e19398",
         seeds_attempted_beside_tables,
+    ),
+    "attempt_seeds/3 with a prefix chosen": (
+        "f4ea050a1722d7ca4bd686a40cace552f699b0eb761e55fd07b485fdd6c4201a",
+        prefix_chosen,
     ),
     "synthesize/1": ("054136eaaf749bc91618e0711e4ba1ba202d78ab5b24039482fff14d6541c72c", candidates_tested_by_scan),
     "draw_records/1": ("bd50c4f6531b2506c2c1c980cbeab6e0d5eb1072f5399a56ec19f078eb4b9e2f", records_drawn_otherwise),

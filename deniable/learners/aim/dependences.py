@@ -6,7 +6,8 @@ import numpy as np
 
 from deniable.learners.cfs.structure import symmetrical_uncertainty
 from deniable.models.graph import Graph
-from deniable.models.graphical.junction_tree_net import JunctionTreeNet, Masses
+from deniable.models.graphical.clique_tables import Masses
+from deniable.models.graphical.junction_tree_net import JunctionTreeNet
 
 _DIGITS = 6
 

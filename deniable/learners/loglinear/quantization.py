@@ -12,8 +12,7 @@ from deniable.foundation.domain import Codes, Domain
 from deniable.learners.loglinear.estimation.counting import A_PAIR
 from deniable.learners.loglinear.learning import Learnt
 from deniable.measurements.noisy_tables import Cells
-from deniable.models.loglinear.factors import Logs, LogTable
-from deniable.models.loglinear.kernels import STEPS, WITHIN
+from deniable.models.loglinear.factors import STEPS, WITHIN, Logs, LogTable
 from deniable.models.loglinear.matching import WHOLE, PairTable
 from deniable.models.loglinear.net import LARGEST_LOG, LoglinearNet
 

@@ -15,7 +15,6 @@ in integers, so that sampler and density agree exactly on every machine. Fitting
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,10 @@ from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.kernels import kernel
 from deniable.models.bayes_net import BayesNet, NetArrays, Weights, draw_value, table_row
+from deniable.models.document_formats import JUNCTION_TREE
 from deniable.models.graph import Graph
+from deniable.models.graphical.clique_tables import CliqueTable, cliques_in, weights_of
 from deniable.models.graphical.graphical_model import GraphicalModel
-from deniable.models.graphical.junction_tree import Attributes
 from deniable.models.loglinear.stratified_sampling import (
     PLACES,
     TOGETHER,
@@ -36,42 +36,11 @@ from deniable.models.loglinear.stratified_sampling import (
 )
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
-FORMAT = "deniable/junction-tree/1"
-
 MASS = 2**31
 """Approximate sum of the masses of a clique."""
 _MOST_MASS = 2**32
 """Upper bound on the sum of a clique's masses, so that 2^32 times it fits in 64 bits."""
 _HALF_MASS_BITS = 31
-
-Masses = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class CliqueTable:
-    """The masses of a clique.
-
-    Attributes:
-        separator: the attributes that belong to an earlier clique, by column number.
-        new: the other attributes, in the order in which they are drawn.
-        masses: integers, shape (sizes of the separator ..., sizes of the new attributes ...).
-    """
-
-    separator: Attributes
-    new: tuple[int, ...]
-    masses: Masses
-
-    def of(self, place: int) -> Masses:
-        """Masses of a new attribute, one row for each value of the separator and of the new attributes before it.
-
-        Args:
-            place: its index among the new attributes.
-        """
-        kept = len(self.separator) + place + 1
-        table = self.masses.sum(axis=tuple(range(kept, self.masses.ndim)))
-        rows = table.reshape(-1, table.shape[-1])
-        # Given values that never occur, the attribute has its marginal distribution.
-        return np.asarray(np.where(rows.sum(axis=1, keepdims=True) > 0, rows, rows.sum(axis=0)), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +104,7 @@ class JunctionTreeNet(SequentialModel):
             attributes=tuple(replace(each, buckets=tuple(range(each.cardinality))) for each in self.domain.attributes),
         )
         weights: dict[int, Weights] = {
-            i: _weights(clique.of(place)) for clique in self.cliques for place, i in enumerate(clique.new)
+            i: weights_of(clique.of(place)) for clique in self.cliques for place, i in enumerate(clique.new)
         }
         m = len(self.domain)
         graph = Graph(tuple(self.parents[i] for i in range(m)), tuple(self.order.tolist()), ((),) * m)
@@ -187,7 +156,7 @@ class JunctionTreeNet(SequentialModel):
         """The model in names and integers, ready for JSON."""
         names = self.domain.names
         return {
-            "format": FORMAT,
+            "format": JUNCTION_TREE,
             "cliques": [
                 {
                     "separator": [names[i] for i in clique.separator],
@@ -205,25 +174,8 @@ class JunctionTreeNet(SequentialModel):
         Raises:
             InvalidInput: it has another format, or does not describe a model over this domain.
         """
-        require_format(document, FORMAT)
-        cliques = []
-        for entry in document["cliques"]:
-            separator, new = (tuple(map(domain.index, entry[name])) for name in ("separator", "attributes"))
-            shape = [domain.cardinalities[i] for i in (*separator, *new)]
-            masses = np.asarray(entry["masses"])
-            if masses.dtype != np.int64 or masses.shape != (prod(shape),):
-                raise InvalidInput(
-                    f"a clique must have {prod(shape)} whole masses, got {masses.size} of {masses.dtype}."
-                )
-            cliques.append(CliqueTable(separator, new, masses.reshape(shape)))
-        return cls(domain, tuple(cliques))
-
-
-def _weights(rows: Masses) -> Weights:
-    """Weights out of 2^32, proportional to the masses of each row, by rounding down running sums."""
-    running = np.cumsum(rows, axis=1).astype(np.uint64)
-    ends = (running << np.uint64(32)) // running[:, -1:]
-    return np.diff(ends, axis=1, prepend=np.zeros((len(rows), 1), np.uint64))
+        require_format(document, JUNCTION_TREE)
+        return cls(domain, cliques_in(domain, document))
 
 
 def _by_dependence(clique: CliqueTable, place: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Factors of a log-linear distribution: tables of logarithms, and their merging into fewer tables.
+"""Factors of a log-linear distribution: tables of logarithms, their merging into fewer tables, and weights of values.
 
 Drawing values does not belong here (kernels).
 """
@@ -16,6 +16,15 @@ from deniable.models.loglinear.flat_tables import Attributes
 _MERGED_CELLS = 1 << 15
 
 Logs = NDArray[np.int32]
+Weights = NDArray[np.int64]
+
+STEPS = 4096
+"""Logarithms are multiples of 1 / 4096 bit."""
+WITHIN = 1 << 30
+"""Sum of the weights of the values in one bucket."""
+_TOTAL_BITS = 30
+LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int32)
+"""2^30 times 2^(-k / 4096)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,3 +70,24 @@ def _added(a: LogTable, b: LogTable, sizes: Sequence[int]) -> LogTable:
         logs = table.logs.transpose(*ascending, len(ascending))
         total += logs.reshape([*(sizes[p] if p in table.parents else 1 for p in parents), -1])
     return LogTable(parents, total)
+
+
+def running_within(
+    bucket: NDArray[np.uint16], within: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cumulative weights within each bucket, excluding and including each value, row by row.
+
+    Args:
+        bucket: bucket of each value, shape (values,).
+        within: weights of the values, shape (rows, values).
+
+    Returns:
+        Both as flat arrays, shape (rows * values,).
+    """
+    order = np.argsort(bucket, kind="stable")
+    running = np.cumsum(within[:, order], axis=1)
+    begun = np.concatenate([[0], np.cumsum(np.bincount(bucket))[:-1]])
+    before = np.concatenate([np.zeros((len(within), 1), np.int64), running], axis=1)[:, begun]
+    high = np.empty_like(within)
+    high[:, order] = running - before[:, bucket[order]]
+    return (high - within).ravel(), high.ravel()

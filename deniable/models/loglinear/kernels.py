@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from deniable.kernels import inner_kernel, kernel
 from deniable.models.implementations import implements
-from deniable.models.loglinear.factors import Logs
+from deniable.models.loglinear.factors import STEPS, WITHIN, Logs
 from deniable.models.loglinear.stratified_sampling import TOGETHER, find_places, join_halves, spread
 from deniable.models.loglinear.vectors import (
     HALF,
@@ -53,13 +53,6 @@ from deniable.models.loglinear.vectors import (
 )
 from deniable.models.sequential_kernels import draw_column, draw_next, factor_of, shares_of
 
-STEPS = 4096
-"""Logarithms are multiples of 1 / 4096 bit."""
-WITHIN = 1 << 30
-"""Sum of the weights of the values in one bucket."""
-_TOTAL_BITS = 30
-LEADING = np.rint(2.0 ** (_TOTAL_BITS - np.arange(STEPS) / STEPS)).astype(np.int32)
-"""2^30 times 2^(-k / 4096)."""
 _STEP_BITS = 12
 _STEP_MASK = STEPS - 1
 _SIGN = np.uint32(1 << 31)

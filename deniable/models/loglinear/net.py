@@ -14,18 +14,15 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.models.loglinear.factors import Logs, LogTable, merged
+from deniable.models.document_formats import LOGLINEAR, LOGLINEAR_WITHOUT_TABLES
+from deniable.models.loglinear.factors import LEADING, STEPS, WITHIN, Logs, LogTable, merged, running_within
 from deniable.models.loglinear.flat_tables import Attributes, strides_of
-from deniable.models.loglinear.kernels import LEADING, STEPS, WITHIN, LoglinearArrays, all_ends, sample, slack_of
+from deniable.models.loglinear.kernels import LoglinearArrays, all_ends, sample, slack_of
 from deniable.models.loglinear.matching import WHOLE, PairTable, matched, words_of_matching
 from deniable.models.loglinear.stratified_sampling import Strata, no_strata, strata
 from deniable.models.loglinear.vectors import LANES, row_width
 from deniable.models.raking import Goal
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
-
-FORMAT = "deniable/loglinear-net/3"
-WITHOUT_TABLES = "deniable/loglinear-net/2"
-"""The earlier format, which did not state the tables that the network was made of."""
 
 LARGEST_LOG = 1 << 24
 """Bound on the logarithms, 4096 bits."""
@@ -120,7 +117,7 @@ class LoglinearNet(SequentialModel):
         members = [np.argsort(self.buckets[i], kind="stable") for i in self.order]
         inside = [np.bincount(self.buckets[i]) for i in self.order]
         guides = [self.guides[i] for i in self.order]
-        low, high = zip(*(_running(self.buckets[i], self.within[i]) for i in self.order), strict=True)
+        low, high = zip(*(running_within(self.buckets[i], self.within[i]) for i in self.order), strict=True)
         slacks = [
             slack_of(size, int(counts.max()), [group.logs for group in those])
             for size, counts, those in zip(sizes.tolist(), inside, groups, strict=True)
@@ -231,7 +228,7 @@ class LoglinearNet(SequentialModel):
         """The network in names and integers, ready for JSON."""
         names = self.domain.names
         return {
-            "format": FORMAT,
+            "format": LOGLINEAR,
             "steps": STEPS,
             "order": [names[i] for i in self.order],
             "attributes": {
@@ -259,7 +256,8 @@ class LoglinearNet(SequentialModel):
         Raises:
             InvalidInput: the format is different, or the document does not describe a network over this domain.
         """
-        tables = document["tables"] if require_format(document, FORMAT, WITHOUT_TABLES) == FORMAT else []
+        form = require_format(document, LOGLINEAR, LOGLINEAR_WITHOUT_TABLES)
+        tables = document["tables"] if form == LOGLINEAR else []
         own = [document["attributes"][name] for name in domain.names]
         return cls(
             domain=domain,
@@ -278,17 +276,6 @@ class LoglinearNet(SequentialModel):
                 PairTable(domain.subset(table["attributes"]), np.asarray(table["shares"], np.int64)) for table in tables
             ),
         )
-
-
-def _running(bucket: Codes, within: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cumulative weights within each bucket, excluding and including each value, row by row."""
-    order = np.argsort(bucket, kind="stable")
-    running = np.cumsum(within[:, order], axis=1)
-    begun = np.concatenate([[0], np.cumsum(np.bincount(bucket))[:-1]])
-    before = np.concatenate([np.zeros((len(within), 1), np.int64), running], axis=1)[:, begun]
-    high = np.empty_like(within)
-    high[:, order] = running - before[:, bucket[order]]
-    return (high - within).ravel(), high.ravel()
 
 
 def _padded(logs: Logs) -> Logs:

@@ -6,13 +6,11 @@ from math import ceil
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, StreamOpener, WordStream
 from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
-from deniable.models.model_formats import model_from_document
 from deniable.models.raking import POOL_PER_RECORD, Goal, goals_of_records, raked
 from deniable.models.sequential_kernels import Network
 from deniable.plausible_deniability.pass_law import PassLaw, law_within
@@ -22,7 +20,7 @@ from deniable.plausible_deniability.poisson_attempts import (
     wide_words,
     without_passed,
 )
-from deniable.plausible_deniability.predictions import passing_shares
+from deniable.plausible_deniability.predictions import order_of, passing_shares
 from deniable.plausible_deniability.prefix_choice import FILE, chosen_prefix, document_of
 from deniable.plausible_deniability.seed_prefixes import SeedTally
 from deniable.privacy.accounting import best
@@ -154,26 +152,17 @@ def _law_beside(
     )
 
 
-def _chosen(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any]) -> tuple[Network, list[float], int]:
-    """The model, the shares that it predicts to pass, and the length of the prefix; no row is read.
+def _chosen(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any]) -> tuple[list[str], list[float], int]:
+    """The model's order, the shares that it predicts to pass, and the length of the prefix; no row is read.
 
     Raises:
         Refused: no attempt is predicted to pass.
     """
-    net = model_from_document(domain, given["model"])
-    shares = predicted_shares(net, law, public_rows=entry.public_rows)
-    names = [domain.names[column] for column in net.order.tolist()]
-    attempts = float(entry.attempts_per_row * entry.public_rows)
-    return net, shares, chosen_prefix(names, shares, attempts=attempts, omega=entry.omega)
-
-
-def predicted_shares(net: Network, law: PassLaw, *, public_rows: int) -> list[float]:
-    """The share of attempts that a model predicts to pass, for each length of the prefix from 1 to m - 1."""
-
-    def passes(expected: NDArray[np.float64]) -> NDArray[np.float64]:
-        return law.probability(np.floor(expected).astype(np.int64))
-
-    return passing_shares(net, range(1, len(net.domain)), passes, public_rows=public_rows)
+    model, rows = given["model"], entry.public_rows
+    names = order_of(domain, model)
+    shares = passing_shares(domain, model, plausible=law.plausible, law=law.passes, public_rows=rows)
+    attempts = float(entry.attempts_per_row * rows)
+    return names, shares, chosen_prefix(names, shares, attempts=attempts, omega=entry.omega)
 
 
 def _foresee(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any]) -> None:
@@ -184,11 +173,9 @@ def _foresee(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any
 def _index_seeds(
     entry: Entry, law: PassLaw, domain: Domain, counter: Counter, given: Mapping[str, Any], _: StreamOpener
 ) -> Made:
-    net, shares, length = _chosen(entry, law, domain, given)
-    order = net.order.tolist()
-    tally = counter.count(partial(SeedTally, order, [length]), "seeds")
-    omega = len(order) - length
-    names = [domain.names[column] for column in order]
+    names, shares, length = _chosen(entry, law, domain, given)
+    tally = counter.count(partial(SeedTally, list(domain.subset(names)), [length]), "seeds")
+    omega = len(names) - length
     prefix = document_of(names, shares, length, public_rows=entry.public_rows)
     return Made(
         products={

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
-from deniable.plausible_deniability.prefix_choice import FILE, faults_of_document
-from deniable.privacy.loss import MechanismEvent, PoissonAttemptsEvent
+from deniable.plausible_deniability.predictions import order_of, passing_shares
+from deniable.plausible_deniability.prefix_choice import FILE, faults_of_document, faults_of_earlier
+from deniable.privacy.loss import MechanismEvent, PoissonAttemptsEvent, from_record
 from deniable.privacy.planned import (
     Delta,
     Document,
@@ -22,6 +23,11 @@ from deniable.privacy.step_costs import StepCost
 
 STEP: Final = "attempt_seeds"
 """The step that pays for all attempts."""
+
+_MODEL = "model.json"
+_FOLLOWS = "prefix.json states the prefix that the predictions of model.json choose"
+_EARLIER = {f"{STEP}/1", f"{STEP}/2"}
+"""Versions of the draw whose predictions cannot be computed again."""
 
 ATTEMPTS_PER_RECORD: Final = Fraction(13, 10)
 """Mean number of attempts of the public number of rows, for each record wanted: raking chooses among more records."""
@@ -71,16 +77,37 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
     if asked.get("omega") is not None:
         return EXPECTED_STEPS
     return {
-        name: replace(step, makes={"prefix": FILE}, checks={FILE: check_prefix})
+        name: replace(step, makes={"prefix": FILE}, checks={FILE: check_prefix}, beside={FILE: (_MODEL,)})
         for name, step in EXPECTED_STEPS.items()
     }
 
 
-def check_prefix(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
-    """Check that the prefix stated is the one that the stated predictions choose."""
+def check_prefix(record: Document, described: Document, document: Document, model: Document) -> tuple[Check, ...]:
+    """Check that the prefix stated is the one that the model's predictions choose, which are computed again."""
     public_rows = record["spec"]["document"]["synthesis"]["public_rows"]
-    faults = found(lambda: faults_of_document(document, Domain.from_document(described).names, public_rows))
-    return (Check("prefix.json states the prefix that its predictions choose", tuple(faults)),)
+    if _is_earlier(record):
+        faults = found(lambda: faults_of_earlier(document, Domain.from_document(described).names, public_rows))
+        note = "an earlier version predicted the shares, and they were not computed again"
+        return (Check(_FOLLOWS, faults, note),)
+
+    def faults_of_prefix() -> list[str]:
+        domain = Domain.from_document(described)
+        event = next(
+            event
+            for step in record["cost"]["steps"]
+            for event in map(from_record, step["events"])
+            if isinstance(event, PoissonAttemptsEvent)
+        )
+        shares = passing_shares(domain, model, plausible=event.plausible, law=event.law, public_rows=public_rows)
+        return faults_of_document(document, order_of(domain, model), shares, public_rows)
+
+    return (Check(_FOLLOWS, found(faults_of_prefix)),)
+
+
+def _is_earlier(record: Document) -> bool:
+    """Whether the attempts were drawn by a version that predicted by compiled code."""
+    contents = [entry.get("content", {}) for entry in record["ledger"]["entries"]]
+    return any(content.get("mechanism") in _EARLIER for content in contents)
 
 
 MAY_FALL_SHORT: Final = False

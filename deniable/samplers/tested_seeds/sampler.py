@@ -111,9 +111,8 @@ def _foresee(entry: Entry, domain: Domain, given: Mapping[str, Any]) -> None:
     Raises:
         Refused: they would all fail.
     """
-    from deniable.plausible_deniability.predictions import passing_shares  # noqa: PLC0415 - plans predict nothing
+    from deniable.plausible_deniability.predictions import expected_rows  # noqa: PLC0415 - plans predict nothing
 
-    net = model_from_document(domain, given["model"])
     scored = 1.0 if entry.scores_all else float(check_probability(entry.max_check_plausible, entry.public_rows))
 
     def passes(expected: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -124,10 +123,10 @@ def _foresee(entry: Entry, domain: Domain, given: Mapping[str, Any]) -> None:
         return found
 
     # Candidates of the shortest prefix have the most plausible seeds.
-    length = len(net.domain) - max(entry.omega)
+    length = len(domain) - max(entry.omega)
     if length == 0:
         return
-    (share,) = passing_shares(net, [length], passes, public_rows=entry.public_rows)
+    share = float(passes(expected_rows(domain, given["model"], public_rows=entry.public_rows)[length - 1]).mean())
     if share * entry.candidates < 1:
         raise Refused(
             f"some of the {entry.candidates:,} candidates must be predicted to pass, but by the public model none has "

@@ -265,10 +265,9 @@ def _law_table(law: "PassLaw") -> Table:
 def _show_after(console: Console, spec: "ReleaseSpec | None", name: str, state: Path, keys: Path | None) -> None:
     """Print how many attempts the public model of a release predicts to pass, for every prefix."""
     from deniable.foundation.domain import Domain  # noqa: PLC0415
-    from deniable.models.model_formats import model_from_document  # noqa: PLC0415
+    from deniable.plausible_deniability.predictions import order_of, passing_shares  # noqa: PLC0415
     from deniable.plausible_deniability.prefix_choice import ENOUGH, choose_length  # noqa: PLC0415
     from deniable.privacy.loss import PoissonAttemptsEvent, from_record  # noqa: PLC0415
-    from deniable.samplers.poisson_seeds.sampler import predicted_shares  # noqa: PLC0415
     from schemas.spec.accounts import accounts_of  # noqa: PLC0415
     from stores.record.record_reader import find_release_folder  # noqa: PLC0415
 
@@ -296,9 +295,9 @@ def _show_after(console: Console, spec: "ReleaseSpec | None", name: str, state: 
             synthesis = record["spec"]["document"]["synthesis"]
             event, rows, omega = found[0], synthesis["public_rows"], synthesis.get("omega")
         law = _law(event)
-        net = model_from_document(domain, _json(folder / "model.json"))
-        shares = predicted_shares(net, law, public_rows=rows)
-    names = [domain.names[column] for column in net.order.tolist()]
+        model = _json(folder / "model.json")
+        shares = passing_shares(domain, model, plausible=law.plausible, law=law.passes, public_rows=rows)
+        names = order_of(domain, model)
     attempts = float(event.attempts_per_row) * rows
     chosen = choose_length(shares) if omega is None else len(names) - omega
     console.print(
