@@ -262,11 +262,14 @@ class Sampler:
     Attributes:
         prepare: the step that prepares the seeds; None if records are drawn from the model alone.
         open: returns the function that draws a chunk, given the model or the urns' document, the step's product, and
-            the opener of streams.
+            the opener of streams; and, if seeds are counted, a function that is called with the number of records of
+            each chunk that start from a seed.
+        counts_seeds: whether some records start from a seed and others do not, so that a release states how many.
     """
 
     prepare: PlannedStep | None = None
-    open: Callable[[Any, Any, ChunkStreams], Draw]
+    open: Callable[..., Draw]
+    counts_seeds: bool = False
 
 
 def _no_figures(_: Arrays) -> Mapping[str, float]:

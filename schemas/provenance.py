@@ -35,6 +35,8 @@ class Released(Part):
         title: its title in the spec.
         dataset: the dataset's name.
         records: number of synthetic records.
+        seeded: number of those that start from a seed, each of which was tested; the others are drawn from the model
+            alone. None if all or none do.
         previous: the previously published release of the same dataset, if there is one.
         begun: day, in Coordinated Universal Time, on which its first charge was entered in the ledger; the day of
             publication if the ledger is ahead of that.
@@ -45,6 +47,8 @@ class Released(Part):
     title: str
     dataset: str
     records: int
+    # Omitted from all written forms where no number is to be stated.
+    seeded: int | None = Field(default=None, exclude_if=lambda seeded: seeded is None)
     previous: str | None
     begun: Day
     published: Day

@@ -1,4 +1,4 @@
-"""A model's conditional distributions from its document, with NumPy alone: whoever has the document can compute them.
+"""A model's conditional distributions from its document, with NumPy alone: anyone who has it can compute them.
 
 Every probability is the multiple of 2^-32 that compiled code draws with (sequential_kernels), and is computed in
 integers, so that all machines find the same one. Drawing many records fast does not belong here, nor refusing documents

@@ -49,6 +49,20 @@ def may_fall_short(guarantee: str) -> bool:
     return may
 
 
+def must_count_seeds(record: Mapping[str, Any]) -> bool:
+    """Whether a release's record must state how many of its records start from a seed; False for an unknown sampler.
+
+    Args:
+        record: the record's predicate.
+    """
+    guarantee = record["spec"]["document"]["synthesis"]["guarantee"]
+    if guarantee not in SAMPLERS:
+        return False
+    verification = import_module(f"deniable.samplers.{guarantee}.verification")
+    must: Callable[[Mapping[str, Any]], bool] | None = getattr(verification, "must_count_seeds", None)
+    return must is not None and must(record)
+
+
 def holds_for_several_records(guarantee: str) -> bool:
     """Whether several records of each person may be used; False for an unknown sampler."""
     if guarantee not in SAMPLERS:

@@ -14,7 +14,7 @@ from deniable.foundation.domain import PERSONS, Domain
 from deniable.ledger.entries import day_of, digest_of
 from deniable.record.statement import differences
 from deniable.record.trust import TrustedKeys
-from deniable.samplers.registry import may_fall_short
+from deniable.samplers.registry import may_fall_short, must_count_seeds
 from deniable.verification.approval import asks_somebody, check_approval
 from deniable.verification.cost import check_composition, check_events, check_totals, step_costs
 from deniable.verification.lineage import check_lineage
@@ -26,6 +26,7 @@ Record: TypeAlias = Mapping[str, Any]
 Exported: TypeAlias = Sequence[object] | None
 
 _COSTS = "the record's costs follow from its events, its ledger and its spec"
+_SEEDED = "the record states how many records start from a seed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,7 @@ def check_record(released: Released, exported: Exported = None, keys: TrustedKey
     checks = [
         Check(named, found(lambda: _faults_of_documents(released))),
         check_lineage(record, released.subjects),
+        *_check_seeded(record),
         *([check_approval(record, keys, exported)] if asks_somebody(record) else []),
     ]
     steps, segment = cache(lambda: step_costs(record)), cache(lambda: read_segment(record["ledger"]))
@@ -130,3 +132,18 @@ def _faults_of_documents(released: Released) -> Iterator[str]:
     wanted, records = spec["synthesis"]["records"], release["records"]
     if records > wanted or (records < wanted and not may_fall_short(spec["synthesis"]["guarantee"])):
         yield f"release.records is {records}, but the spec requires {wanted}"
+
+
+def _check_seeded(record: Record) -> tuple[Check, ...]:
+    """Check that the number of records that start from a seed is stated if some may not, and only then."""
+    must, seeded, records = must_count_seeds(record), record["release"].get("seeded"), record["release"]["records"]
+    if not must and seeded is None:
+        return ()
+    if not must:
+        return (
+            Check(_SEEDED, (f"release.seeded is {seeded}, but with the spec's guarantee there is no such number",)),
+        )
+    if seeded is None or not 0 <= seeded <= records:
+        fault = f"release.seeded is {seeded}, but must be how many of the {records:,} records start from a seed"
+        return (Check(_SEEDED, (fault,)),)
+    return (Check(_SEEDED, (), f"{seeded:,} of {records:,}; the other {records - seeded:,} are drawn from the model"),)

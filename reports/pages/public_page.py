@@ -23,7 +23,7 @@ from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest, we
 from reports.plots.measured import MEASURED, Measured, read_measured
 from reports.plots.method_diagram import draw_method_diagram, method_in_words
 from reports.plots.theme import drawn_once
-from schemas.provenance import RECORD, Provenance, Resource, Step
+from schemas.provenance import RECORD, Provenance, Released, Resource, Step
 from schemas.spec.accounts import Accounts
 from schemas.spec.publication import ENTRIES, stated
 from schemas.spec.release_spec import ReleaseSpec
@@ -197,6 +197,7 @@ def render_public_page(content: PublicContent) -> str:
     making = method_in_words(spec, accounts, record.release.records)
     cards = [
         Card("Synthetic records", count(record.release.records), f"with {len(domain)} attributes each"),
+        *_seeded_card(record.release),
         *cost_cards(spec, accounts),
     ]
     return render_page(
@@ -229,6 +230,14 @@ def render_public_page(content: PublicContent) -> str:
             "record_name": RECORD,
         },
     )
+
+
+def _seeded_card(release: Released) -> tuple[Card, ...]:
+    """How many records start from a seed, if some do not; never which."""
+    if release.seeded is None:
+        return ()
+    others = f"the other {count(release.records - release.seeded)} are drawn from the model alone"
+    return (Card("Records from seeds", count(release.seeded), others),)
 
 
 def _steps(steps: Sequence[Step]) -> list[StepLine]:

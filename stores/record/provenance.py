@@ -42,7 +42,7 @@ from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import open_ledger
 from stores.vault.actors import people_of
 from stores.vault.runtime_environment import code_that_runs, environment_here
-from stores.vault.step_log import noted_steps, spent
+from stores.vault.step_log import noted_steps, seeded_records, spent
 from stores.vault.workspace import Workspace
 
 SEAL = "seal"
@@ -84,6 +84,7 @@ def public_record(
             title=spec.title,
             dataset=spec.dataset_name,
             records=records,
+            seeded=seeded_records(workspace),
             previous=_previous(entries, workspace),
             # The ledger may be ahead of the day of publication if a clock was once fast.
             begun=min([signed.day, *(day_of(entry["time"]) for entry in segment.entries[:1])]),

@@ -19,6 +19,9 @@ from stores.own_files import NotOurFile, read_own
 from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 
+SEEDED = "records_seeded"
+"""The figure of the step `synthesize`, and of `gather` for all of its parts: records that start from a seed."""
+
 _FOLDER = "record"
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
 
@@ -103,8 +106,30 @@ def noted_steps(workspace: Workspace, order: Sequence[str]) -> tuple[Step, ...]:
     Returns:
         The steps in that order; the parts of a step are sorted by number and come before the step as a whole.
     """
-    notes = [Step.model_validate_json(read_own(path)) for path in (workspace.vault / _FOLDER).glob("*.json")]
-    return tuple(sorted(notes, key=lambda note: (order.index(note.step), _numbers(note.part or ""), note.part is None)))
+    return tuple(
+        sorted(
+            _notes(workspace), key=lambda note: (order.index(note.step), _numbers(note.part or ""), note.part is None)
+        )
+    )
+
+
+def seeded_of_blocks(workspace: Workspace) -> int | None:
+    """How many drawn records start from a seed, as all parts of the step `synthesize` noted; None if none noted it."""
+    name = f"{Audience.INTERNAL.value}/{SEEDED}"
+    notes = [note.figures or {} for note in _notes(workspace) if note.step == "synthesize"]
+    found = [int(figures[name]) for figures in notes if name in figures]
+    return sum(found) if found else None
+
+
+def seeded_records(workspace: Workspace) -> int | None:
+    """How many released records start from a seed, as the step `gather` noted; None if it did not."""
+    name = f"{Audience.PUBLIC.value}/{SEEDED}"
+    notes = [note.figures or {} for note in _notes(workspace) if note.step == "gather"]
+    return next((int(figures[name]) for figures in notes if name in figures), None)
+
+
+def _notes(workspace: Workspace) -> list[Step]:
+    return [Step.model_validate_json(read_own(path)) for path in (workspace.vault / _FOLDER).glob("*.json")]
 
 
 def spent_nothing(vault: Path, step: str) -> bool:

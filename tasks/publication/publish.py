@@ -49,7 +49,7 @@ from stores.tables.tables import read_codes
 from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.actors import people_of
 from stores.vault.private_files import PRIVATE_FOLDER
-from stores.vault.step_log import note_step
+from stores.vault.step_log import note_step, seeded_records
 from stores.vault.workspace import Workspace, file_digest
 from tasks.running.step import as_task
 
@@ -181,6 +181,8 @@ def write_documents(
         about=[(ENTRIES[name], text) for name, text in stated(spec.publication)],
         release=workspace.release_id,
         records=f"{records:,}",
+        seeded=seeded_records(workspace),
+        filled=records - (seeded_records(workspace) or 0),
         attributes=domain.names,
         rules=len(domain.rules),
         person=accounts.person,

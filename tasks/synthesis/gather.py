@@ -10,6 +10,7 @@ from stores.ledger.charging import commit
 from stores.tables.tables import CodesWriter, read_codes
 from stores.tracking.step_run import recorded_step
 from stores.vault.models import forget_shared
+from stores.vault.step_log import SEEDED, seeded_of_blocks
 from stores.vault.workspace import Workspace
 from tasks.running.step import as_task
 
@@ -53,6 +54,8 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
             for codes in _first(blocks, workspace):
                 writer.write(codes)
         step.figures({"records_released": writer.rows}, Audience.PUBLIC)
+        if (seeded := seeded_of_blocks(workspace)) is not None:
+            step.figures({SEEDED: seeded, "records_filled": writer.rows - seeded}, Audience.PUBLIC)
         released = step.output(workspace.refer("released", "released.parquet", Audience.INTERNAL, writer.rows))
         if seeds is not None and seeds.charge:
             commit(workspace, seeds.charge, released)

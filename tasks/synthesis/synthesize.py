@@ -11,6 +11,7 @@ from stores.ledger.charging import opened_streams
 from stores.tables.tables import write_codes
 from stores.tracking.step_run import recorded_step
 from stores.vault.models import read_drawn_from, read_shared
+from stores.vault.step_log import SEEDED
 from stores.vault.workspace import Workspace
 from tasks.running.progress import advance
 from tasks.running.step import as_task
@@ -46,7 +47,8 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
     inputs = [model] if seeds is None else [model, seeds]
     with recorded_step(workspace, "synthesize", inputs=inputs, part=f"chunks {block.start}-{block.stop - 1}") as step:
         step.parameters(chunks=f"{block.start}-{block.stop - 1}", chunk_candidates=spec.synthesis.chunk_candidates)
-        draw = _draw(workspace, model, seeds)
+        seeded: list[int] = []
+        draw = _draw(workspace, model, seeds, seeded)
         with workspace.writing(name, Audience.RESTRICTED) as path:
             rows = write_codes(path, spec.domain, _chunks(spec, block, draw))
         drawn = _drawn(workspace, model, seeds, block)
@@ -55,6 +57,9 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
             step.figures({"passed": rows}, Audience.INTERNAL)
         else:
             step.figures({"drawn": drawn}, Audience.PUBLIC)
+        if seeded:
+            # The number in all chunks is public; those of single blocks would narrow down which records they are.
+            step.figures({SEEDED: sum(seeded)}, Audience.INTERNAL)
         return step.output(workspace.refer("candidates", name, Audience.RESTRICTED, rows))
 
 
@@ -82,15 +87,24 @@ def _candidates(spec: ReleaseSpec, chunk: int) -> int:
     return min(size, spec.synthesis.attempts - chunk * size)
 
 
-def _draw(workspace: Workspace, model: Reference, seeds: Reference | None) -> Draw:
-    """Return the function that draws a chunk, from the spec's sampler."""
+def _draw(workspace: Workspace, model: Reference, seeds: Reference | None, seeded: list[int]) -> Draw:
+    """Return the function that draws a chunk, from the spec's sampler.
+
+    Args:
+        workspace: the release.
+        model: what records are drawn from.
+        seeds: what the sampler prepared.
+        seeded: the number of records of each chunk that start from a seed is appended, if the sampler counts them.
+    """
     spec = workspace.spec
     prepared = None if seeds is None else read_shared(products_of(spec)[seeds.name], seeds)
     inputs = model.digest if seeds is None else f"{model.digest} {seeds.digest}"
     sampler = sampler_for(spec)
     # If the preparing step paid for the draws, they have that step's version.
     step = "synthesize" if sampler.prepare is None or not sampler.prepare.draws_later else sampler.prepare.name
-    return sampler.open(read_drawn_from(spec.domain, model), prepared, opened_streams(workspace, step, inputs))
+    counted = (seeded.append,) if sampler.counts_seeds else ()
+    streams = opened_streams(workspace, step, inputs)
+    return sampler.open(read_drawn_from(spec.domain, model), prepared, streams, *counted)
 
 
 synthesize_task = as_task(synthesize, amount=_drawn, part=_named)

@@ -24,6 +24,8 @@ from deniable.plausible_deniability.poisson_attempts import (
     without_passed,
 )
 from deniable.privacy.loss import PASSES_OUT_OF
+from deniable.samplers.poisson_seeds.sampler import _open
+from deniable.samplers.poisson_seeds.spec import Entry
 
 FALSE_ALARM = 1e-9
 DOMAIN = Domain(
@@ -165,3 +167,37 @@ def test_probabilities_of_prefixes_are_products_of_the_tables() -> None:
             for row in records.tolist()
         ]
         assert found.tolist() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("public_rows", [4, 2000])
+def test_the_records_that_start_from_a_seed_are_counted(public_rows: int) -> None:
+    """Seeds have a value that the model never draws, so that their records are recognized."""
+    tables = ([[1.0, 0.0]], *TABLES[1:])
+    net = BayesNet(DOMAIN, NET.graph, tuple(integer_weights(np.array(table)) for table in tables))
+    rows = np.array([[1, 0, 0]] * 200, np.uint16)
+    entry = Entry.model_validate(
+        {
+            "guarantee": "poisson_seeds",
+            "omega": 2,
+            "plausible": 4,
+            "epsilon": 1,
+            "delta": 1e-6,
+            "public_rows": public_rows,
+            "records": 300,
+            "chunk_candidates": 150,
+        }
+    )
+    law = PassLaw(4, (PASSES_OUT_OF // 2,))
+    counted: list[int] = []
+    opened = _open(
+        entry,
+        law,
+        {},
+        net,
+        SeedIndex.build(net.in_order(rows), {2: 1}),
+        lambda *, mechanism, parameters, chunk: stream(mechanism, chunk),  # noqa: ARG005 - as it is called
+        counted.append,
+    )
+    found = [int((opened(chunk, 150)[:, 0] == 1).sum()) for chunk in range(2)]
+    assert counted == found
+    assert all(0 < number < 150 for number in found)

@@ -1,4 +1,7 @@
-"""Seeds are charged together with the model, as one privacy loss distribution, and the verifier recomputes it."""
+"""Seeds are charged together with the model, as one privacy loss distribution, and the verifier recomputes it.
+
+A release states how many of its records start from a seed, and never which.
+"""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -14,15 +17,19 @@ from deniable.privacy.accounting import best_again
 from deniable.privacy.composition import joint_split
 from flows.cli.planning import seeds_in_words
 from schemas.spec.accounts import accounts_of
+from schemas.spec.flow_steps import flow_steps
 from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import open_ledger, planned_charges
 from stores.statement.statement import statement_in_words
+from stores.vault.step_log import noted_steps, seeded_records
 from tests.mechanisms.table import LEARNERS, SAMPLERS
 from tests.published import Published, another, chained, faults, leaves, with_change
 from tests.small_release import write_small_release
 from tests.whole_release import SEEDLESS, Drawn, drawn_release
 
-SHARED: dict[str, Any] = {**SEEDLESS, **SAMPLERS["poisson_seeds"], "split": {"shared": 0.8, "holdout": 0.2}}
+# So few attempts that some records are drawn from the model alone.
+ATTEMPTS: dict[str, Any] = {"synthesis": {**SAMPLERS["poisson_seeds"]["synthesis"], "public_rows": 4000}}
+SHARED: dict[str, Any] = {**SEEDLESS, **ATTEMPTS, "split": {"shared": 0.8, "holdout": 0.2}}
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +146,55 @@ def test_a_learner_whose_loss_is_unknown_is_added_up_and_plan_and_statement_say_
     assert accounts.total.epsilon == pytest.approx(joint_split([(0.8, replace(model.charged, epsilon=apart))]).epsilon)
     assert seeds_in_words(accounts) == "added to the cost of learn_parameters, whose loss has no known distribution"
     assert "model is added to that: the loss of its noise has no known" in statement_in_words("r", spec, accounts)
+
+
+# ---- how many records start from a seed
+
+STATED = "the record states how many records start from a seed"
+
+
+def figures_of(drawn: Drawn, name: str) -> list[dict[str, float]]:
+    """Return the figures that a step noted, part by part."""
+    notes = noted_steps(drawn.workspace, tuple(flow_steps(drawn.workspace.spec)))
+    return [step.figures or {} for step in notes if step.step == name]
+
+
+def test_record_pages_and_verification_state_how_many_records_start_from_a_seed(
+    drawn: Drawn, published: Published
+) -> None:
+    seeded, records = published.record["release"]["seeded"], published.record["release"]["records"]
+    assert 0 < seeded < records
+    (gathered,) = figures_of(drawn, "gather")
+    assert gathered["public/records_seeded"] == seeded
+    assert gathered["public/records_filled"] == records - seeded
+    (line,) = (check.line for check in published.verify().checks if check.name == STATED)
+    assert line.endswith(f"({seeded:,} of {records:,}; the other {records - seeded:,} are drawn from the model)")
+    readme = published.files["README.md"].decode()
+    assert f"{seeded:,} start from a seed and passed the test; {records - seeded:,} are drawn from the model" in readme
+    page = published.files["index.html"].decode()
+    assert "Records from seeds" in page
+    assert f"the other {records - seeded:,} are drawn from the model alone" in page
+
+
+def test_the_numbers_of_single_blocks_do_not_leave_the_machine(drawn: Drawn) -> None:
+    """They would narrow down which records start from a seed."""
+    blocks = figures_of(drawn, "synthesize")
+    assert sum(int(figures["internal/records_seeded"]) for figures in blocks) == seeded_records(drawn.workspace)
+    assert not any("public/records_seeded" in figures for figures in blocks)
+
+
+@pytest.mark.parametrize("number", [None, -1, 401])
+def test_a_number_of_seeded_records_that_cannot_be_is_found(published: Published, number: int | None) -> None:
+    record = published.record
+    record["release"]["seeded"] = number
+    if number is None:
+        del record["release"]["seeded"]
+    said = faults(published.signed_again(record).verify())
+    assert f"release.seeded is {number}, but must be how many of the 400 records start from a seed" in said
+
+
+def test_a_release_without_seeds_states_no_number(published: Published) -> None:
+    record = published.record
+    record["spec"]["document"]["synthesis"]["guarantee"] = "seedless"
+    said = faults(published.signed_again(record).verify())
+    assert "but with the spec's guarantee there is no such number" in said

@@ -1,6 +1,6 @@
 """Makes all attempts of indexed seeds, fills up with records of the model alone, and chooses records by raking."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import ceil
 from typing import Any, Final
@@ -82,6 +82,7 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta, learnt: Sequence[
             run=partial(_index_seeds, entry, law, domain),
         ),
         open=partial(_open, entry, law, parameters),
+        counts_seeds=True,
     )
 
 
@@ -193,6 +194,7 @@ def _open(
     net: Network,
     index: SeedIndex,
     open_stream: ChunkStreams,
+    count_seeded: Callable[[int], None] = lambda _: None,
 ) -> Draw:
     # The index has one length of prefix; a length that was chosen determines the draws through it.
     length = int(index.arrays.levels[0])
@@ -213,7 +215,10 @@ def _open(
         if len(pool) < wanted:
             pool = np.concatenate([pool, net.sample(public.take((wanted - len(pool)) * m))])
         start = min(float(wide_words(public, 1)[0]) * _UNIT, 1 - 2.0**-53)
-        chosen = pool[raked(pool, _goals(net, pool, wanted, public), wanted, order=net.order, start=start)]
+        places = raked(pool, _goals(net, pool, wanted, public), wanted, order=net.order, start=start)
+        # Which records passed is what Theorem P covers; how many of them are chosen follows from that, and is public.
+        count_seeded(int((places < len(seeded)).sum()))
+        chosen = pool[places]
         # Records from seeds come first in the pool; their places must not tell which they are.
         return chosen[np.argsort(wide_words(public, wanted), kind="stable")]
 

@@ -27,7 +27,7 @@ STEP: Final = "attempt_seeds"
 _MODEL = "model.json"
 _FOLLOWS = "prefix.json states the prefix that the predictions of model.json choose"
 _EARLIER = {f"{STEP}/1", f"{STEP}/2"}
-"""Versions of the draw whose predictions cannot be computed again."""
+"""Versions of the draw whose predictions cannot be computed again, and which stated no number of seeds."""
 
 ATTEMPTS_PER_RECORD: Final = Fraction(13, 10)
 """Mean number of attempts of the public number of rows, for each record wanted: raking chooses among more records."""
@@ -85,7 +85,7 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
 def check_prefix(record: Document, described: Document, document: Document, model: Document) -> tuple[Check, ...]:
     """Check that the prefix stated is the one that the model's predictions choose, which are computed again."""
     public_rows = record["spec"]["document"]["synthesis"]["public_rows"]
-    if _is_earlier(record):
+    if is_earlier(record):
         faults = found(lambda: faults_of_earlier(document, Domain.from_document(described).names, public_rows))
         note = "an earlier version predicted the shares, and they were not computed again"
         return (Check(_FOLLOWS, faults, note),)
@@ -104,8 +104,13 @@ def check_prefix(record: Document, described: Document, document: Document, mode
     return (Check(_FOLLOWS, found(faults_of_prefix)),)
 
 
-def _is_earlier(record: Document) -> bool:
-    """Whether the attempts were drawn by a version that predicted by compiled code."""
+def must_count_seeds(record: Document) -> bool:
+    """Whether the record must state how many records start from a seed: unless an earlier version drew them."""
+    return not is_earlier(record)
+
+
+def is_earlier(record: Document) -> bool:
+    """Whether the attempts were drawn by a version that predicted by compiled code, and counted no seeds."""
     contents = [entry.get("content", {}) for entry in record["ledger"]["entries"]]
     return any(content.get("mechanism") in _EARLIER for content in contents)
 
