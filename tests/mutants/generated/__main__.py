@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("words", nargs="*", metavar="WORD", help="only mutants with one of these words in their rows")
     parser.add_argument("--list", action="store_true", help="list them, with their last outcomes, and try none")
     parser.add_argument("--alive", action="store_true", help="only those that no test found the last time")
-    parser.add_argument("--untried", action="store_true", help="only those that were never tried")
+    parser.add_argument("--untried", action="store_true", help="only those that were never tried, and have no proof")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="how many at a time")
     parser.add_argument("--record", action="store_true", help=f"keep the outcomes ({OUTCOMES}) and write {RECORD}")
     given = parser.parse_args()
@@ -69,7 +69,7 @@ def _is_chosen(given: argparse.Namespace, mutant: Generated, before: Outcome | N
     if given.words and not any(word in _row(mutant) for word in given.words):
         return False
     if given.untried:
-        return before is None
+        return before is None and not equivalent(mutant)
     if given.alive:
         return before is not None and not before.is_killed and not equivalent(mutant)
     return True
