@@ -21,6 +21,10 @@ class Refused(DeniableError):
     """A valid request that must not be carried out."""
 
 
+class RefusedForGood(Refused):
+    """A request that would be refused again whenever it is repeated unchanged, because public values decide it."""
+
+
 def lacks_memory(error: BaseException | None) -> bool:
     """Whether an error, or one that led to it, was caused by a lack of memory; a library may be too large to load."""
     while error is not None:

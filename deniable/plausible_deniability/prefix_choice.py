@@ -8,7 +8,7 @@ answers is covered by the envelope over all counts (poisson_attempts). The law o
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from deniable.foundation.errors import InvalidInput, Refused
+from deniable.foundation.errors import InvalidInput, RefusedForGood
 
 FILE: Final = "prefix.json"
 """The name of the public file that states the choice."""
@@ -53,7 +53,7 @@ def chosen_prefix(names: Sequence[str], shares: Sequence[float], *, attempts: fl
         omega: number of attributes to resample, if the spec states it.
 
     Raises:
-        Refused: not one attempt is predicted to pass.
+        RefusedForGood: not one attempt is predicted to pass.
     """
     length = choose_length(shares) if omega is None else len(names) - omega
     passing = attempts * (shares[length - 1] if length else 0.0)
@@ -64,7 +64,7 @@ def chosen_prefix(names: Sequence[str], shares: Sequence[float], *, attempts: fl
         remedy = f"set synthesis.omega to {len(names) - best}, or leave it out"
     else:
         remedy = "lower synthesis.plausible, give the seeds more budget, or use the guarantee seedless"
-    raise Refused(
+    raise RefusedForGood(
         "the attempts of the seeds must be predicted to pass, but by the public model none of "
         f"{attempts:,.0f} would, with {length or 1} of {len(names)} attributes copied; nothing was charged for them: "
         f"{remedy}."

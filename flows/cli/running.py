@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from deniable.cli.contract import Command, Line, missing_library
 from deniable.command_names import command_line
 from deniable.console import show
-from deniable.foundation.errors import DeniableError, InvalidInput, lacks_memory
+from deniable.foundation.errors import DeniableError, InvalidInput, RefusedForGood, lacks_memory
 from flows.cli.contract import StateCommand
 from flows.interruption import end_in_order, is_of_a_signal
 from infra.environment import prepare_environment
@@ -118,7 +118,9 @@ def _complain_of(error: DeniableError, command: Command, asked: argparse.Namespa
     if isinstance(error, Held):
         return _complain(str(error), HELD)
     _tell_counts(error)
-    return _complain(str(error), hint="" if isinstance(error, NotPublished) else _kept(command, asked, state))
+    again = not isinstance(error, RefusedForGood)
+    hint = "" if isinstance(error, NotPublished) else _kept(command, asked, state, again=again)
+    return _complain(str(error), hint=hint)
 
 
 def _tell_counts(error: DeniableError) -> None:
@@ -154,8 +156,15 @@ def _prepared(named: Path | None, *, only_reading: bool) -> Path:
     raise InvalidInput(msg)
 
 
-def _kept(command: Command, asked: argparse.Namespace, state: Path) -> str:
-    """Return advice on an unfinished release that was kept, usually because it has been charged."""
+def _kept(command: Command, asked: argparse.Namespace, state: Path, *, again: bool = True) -> str:
+    """Return advice on an unfinished release that was kept, usually because it has been charged.
+
+    Args:
+        command: the command that failed.
+        asked: its arguments.
+        state: the state folder.
+        again: whether it may succeed if it is repeated.
+    """
     if not (isinstance(command, StateCommand) and command.resumable and getattr(asked, "spec", None) is not None):
         return ""
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415 - as these commands do
@@ -175,7 +184,12 @@ def _kept(command: Command, asked: argparse.Namespace, state: Path) -> str:
         return f"{name} is published already; run the same command to finish its report and its record."
     done = "has done and paid for" if is_known_to_be_charged(state, unfinished.dataset, name) else "has done"
     discard = command_line(f"release discard {name}")
-    return f"What {name} {done} is kept: run the same command to resume it; {discard} gives it up."
+    resumed = f"What {name} {done} is kept: run the same command to resume it; {discard} gives it up."
+    refused = (
+        "The same command would be refused again, whenever it is run. A changed spec begins another release, whose "
+        f"model is charged anew; {discard} removes what {name} {done}, and its charges remain."
+    )
+    return resumed if again else refused
 
 
 def _unexpected(error: Exception, state: Path) -> str:

@@ -188,6 +188,7 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
             "synthesis.drop_probability: must have at most 15 digits",
         ),
         ("synthesis__public_rows", 19, "synthesis.public_rows: must be at least k, got 19 for k 20"),
+        ("synthesis__max_check_plausible", 19, "synthesis.max_check_plausible: must be at least k = 20: even if all"),
         ("synthesis__max_plausible", 19, "synthesis.max_plausible: must be at least k = 20, for candidates could not"),
         ("synthesis__max_check_plausible", 1000, "must be less than public_rows, 1000, or left out to score all seeds"),
         ("synthesis__max_check_plausible", 0, "synthesis.max_check_plausible: must be"),

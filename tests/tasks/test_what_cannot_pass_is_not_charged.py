@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
-from deniable.foundation.errors import Refused
+from deniable.foundation.errors import RefusedForGood
 from deniable.plausible_deniability.prefix_choice import EARLIER, document_of
 from deniable.samplers.poisson_seeds.verification import check_prefix
 from flows.cli.release.design import COMMAND
+from flows.cli.release.make import COMMAND as MAKE
+from flows.cli.running import _complain_of
+from schemas.spec.release_spec import load_spec
 from stores.ledger.state_ledger import state_ledger
+from stores.releases.resumable_releases import note_beginning
+from stores.vault.workspace import Workspace
 from tests.published import Published, another, faults, leaves, with_change
 from tests.small_release import QUICK, SPEC
 from tests.whole_release import Drawn, drawn_release
@@ -43,10 +48,20 @@ def charged(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("guarantee", HOPELESS)
-def test_seeds_that_could_not_pass_are_refused_and_not_charged(guarantee: str, tmp_path: Path) -> None:
-    with pytest.raises(Refused, match=SAID[guarantee]):
+def test_seeds_that_could_not_pass_are_refused_and_not_charged(
+    guarantee: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(RefusedForGood, match=SAID[guarantee]) as refusal:
         drawn_release(tmp_path, "people-1", **HOPELESS[guarantee])
     assert charged(tmp_path) == ["learn_parameters"], "the model, from which it is known"
+    # The same command would be refused each time, so that nobody is told to repeat it.
+    state, spec = tmp_path / "state", tmp_path / "spec" / "spec.yaml"
+    note_beginning(Workspace(state=state, release_id="people-1", spec=load_spec(spec), mlflow_run_id="none"), None)
+    assert _complain_of(refusal.value, MAKE, argparse.Namespace(spec=spec), state) == 1
+    hint = capsys.readouterr().err.splitlines()[-1]
+    assert "resume" not in hint
+    assert hint.startswith("The same command would be refused again, whenever it is run. A changed spec begins another")
+    assert "release discard people-1 removes what people-1 has done and paid for, and its charges remain." in hint
 
 
 # ---- a prefix that the model chooses

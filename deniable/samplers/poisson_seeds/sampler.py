@@ -157,7 +157,7 @@ def _chosen(entry: Entry, law: PassLaw, domain: Domain, given: Mapping[str, Any]
     """The model's order, the shares that it predicts to pass, and the length of the prefix; no row is read.
 
     Raises:
-        Refused: no attempt is predicted to pass.
+        RefusedForGood: no attempt is predicted to pass.
     """
     model, rows = given["model"], entry.public_rows
     names = order_of(domain, model)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
-from deniable.foundation.errors import Refused
+from deniable.foundation.errors import Refused, RefusedForGood
 from deniable.foundation.keys import StreamOpener
 from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
 from deniable.models.model_formats import model_from_document
@@ -109,7 +109,7 @@ def _foresee(entry: Entry, domain: Domain, given: Mapping[str, Any]) -> None:
     """Refuse candidates of which, by the public model, not one would pass even if twice as many people were alike.
 
     Raises:
-        Refused: they would all fail.
+        RefusedForGood: they would all fail.
     """
     from deniable.plausible_deniability.predictions import expected_rows  # noqa: PLC0415 - plans predict nothing
 
@@ -128,7 +128,7 @@ def _foresee(entry: Entry, domain: Domain, given: Mapping[str, Any]) -> None:
         return
     share = float(passes(expected_rows(domain, given["model"], public_rows=entry.public_rows)[length - 1]).mean())
     if share * entry.candidates < 1:
-        raise Refused(
+        raise RefusedForGood(
             f"some of the {entry.candidates:,} candidates must be predicted to pass, but by the public model none has "
             f"nearly {entry.k:,} plausible seeds among {entry.public_rows:,} rows; nothing was charged for them: lower "
             "synthesis.k, raise synthesis.omega, raise synthesis.public_rows if many more rows are read, or use the "

@@ -141,6 +141,11 @@ class Entry(SamplerEntry):
             return most
         if most >= rows:
             raise ValueError(f"must be less than public_rows, {rows}, or left out to score all seeds, got {most}")
+        if most < info.data.get("k", 0):
+            raise ValueError(
+                f"must be at least k = {info.data['k']}: even if all public_rows could be the seed of a candidate, so "
+                f"many are scored on average, got {most}"
+            )
         if check_probability(most, rows) == 0:
             raise ValueError(f"must be at least public_rows / 2^32, got {most}")
         return most
