@@ -20,7 +20,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan design new verify replay audit compare test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-guarantees bench-peers bench-inference bench-buckets papers paper-000 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
+.PHONY: help install release plan design new verify replay audit compare test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets papers paper-000 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -140,6 +140,9 @@ bench-mechanisms: $(DEV) ## compare every learner at the same total epsilon; ARG
 
 bench-guarantees: $(DEV) ## compare every guarantee of records at totals of .5 to 4 on three tables, and write the tables of two pages; goes on where it stopped
 	@$(BIN)/python -m benchmarks guarantees
+
+bench-enumeration: $(DEV) ## enumerate all outputs of 1,000 designs of Poisson attempts on small tables, and write the table of docs/statistician/mechanisms.md; ARGS="30 6" tries and prints a part
+	@$(BIN)/python -m benchmarks.enumeration $(ARGS)
 
 bench-peers: $(DEV) ## compare our learners with other programs by one protocol, each in its own environment; ARGS="--datasets adult --programs dpmm-mst --runs 1" runs a part, ARGS=--resume goes on
 	@$(BIN)/python -m benchmarks.peers $(ARGS)

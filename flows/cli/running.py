@@ -187,7 +187,7 @@ def _kept(command: Command, asked: argparse.Namespace, state: Path, *, again: bo
     resumed = f"What {name} {done} is kept: run the same command to resume it; {discard} gives it up."
     refused = (
         "The same command would be refused again, whenever it is run. A changed spec begins another release, whose "
-        f"model is charged anew; {discard} removes what {name} {done}, and its charges remain."
+        f"model is charged again; {discard} removes what {name} {done}, and its charges remain."
     )
     return resumed if again else refused
 

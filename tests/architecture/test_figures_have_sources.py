@@ -13,6 +13,7 @@ import pytest
 from benchmarks import (
     audit_epsilon,
     chosen_buckets,
+    enumeration,
     evaluation,
     goals,
     growth,
@@ -24,7 +25,18 @@ from benchmarks import (
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-WRITERS = [mechanisms, peers, inference, chosen_buckets, goals, growth, evaluation, audit_epsilon, guarantees]
+WRITERS = [
+    mechanisms,
+    peers,
+    inference,
+    chosen_buckets,
+    goals,
+    growth,
+    evaluation,
+    audit_epsilon,
+    guarantees,
+    enumeration,
+]
 MARKED = re.compile(r"<!-- figures: begin;[^>]*-->\n\n(.*?)\n\n<!-- figures: end -->", re.DOTALL)
 
 

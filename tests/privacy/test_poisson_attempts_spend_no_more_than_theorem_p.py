@@ -1,6 +1,7 @@
 """All outputs of the Poisson form of Mechanism 1 on small tables keep to Theorem P, and nearly use it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 from math import exp, log
@@ -9,11 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks import enumeration
+from benchmarks.enumeration import certificate, measured, nearest
 from deniable.plausible_deniability.pass_law import PassLaw, largest_law, law_within, shift_of
 from deniable.privacy.loss import PASSES_OUT_OF, DiscreteLaplaceEvent
 from deniable.privacy.loss_laws import pld_by_hand
 from deniable.privacy.poisson_pairs import poisson_curves, released_rates, worst_curves
-from tests.extent import drawn
+from tests.extent import drawn, is_night
 
 MOST = 14
 """Numbers released of one record that are enumerated; those beyond have less than a millionth of the probability."""
@@ -33,7 +36,7 @@ def law_of(table: tuple[int, ...], law: PassLaw, tau: float, model: np.ndarray) 
     return found.ravel()
 
 
-def designs(count: int) -> Iterator[tuple[PassLaw, float, np.ndarray]]:
+def laws_at_random(count: int) -> Iterator[tuple[PassLaw, float, np.ndarray]]:
     generator = np.random.default_rng(list(b"theorem p"))
     for _ in range(count):
         floor = int(generator.integers(1, 3))
@@ -46,7 +49,7 @@ def designs(count: int) -> Iterator[tuple[PassLaw, float, np.ndarray]]:
 def test_every_output_of_every_small_table_is_within_the_pair_and_the_pair_is_met() -> None:
     tables = [table for rows in range(5) for table in combinations_with_replacement(range(2), rows)]
     nearest = 0.0
-    for law, tau, model in designs(drawn(40)):
+    for law, tau, model in laws_at_random(drawn(20)):
         for table in tables:
             before = law_of(table, law, tau, model)
             for added in range(2):
@@ -183,3 +186,23 @@ def test_a_threshold_beyond_the_largest_loss_leaves_only_what_is_impossible_with
     added, removed = poisson_curves(0.0, 1e-9, np.array([log(10.0)]))
     assert added[0] == pytest.approx(1e-9, rel=1e-6)
     assert removed[0] < 1e-30
+
+
+# ---- what `make bench-enumeration` tries, in part
+
+
+def test_a_sample_of_the_enumerated_designs_spends_no_more_than_it_claims() -> None:
+    found = measured() if is_night() else measured(12, 3)
+    assert 0.999 < found["outputs"]["largest"] <= 1 + 1e-6
+    assert found["within"]["largest"] <= 1 + 1e-6
+    assert found["control"]["median"] > 1
+
+
+def test_a_bound_that_is_too_small_and_a_law_that_passes_more_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    (design,) = (each for each in enumeration.designs(1))
+    assert certificate(design) <= 1.005
+    assert design.certified is not None
+    more = tuple(min(PASSES_OUT_OF, passes + passes // 20) for passes in design.law.passes)
+    assert certificate(replace(design, law=PassLaw(design.law.plausible, more))) > 1.005
+    monkeypatch.setattr(enumeration, "poisson_curves", lambda a, b, at: poisson_curves(a, a + (b - a) * 0.99, at))
+    assert nearest(design) > 1.005

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from deniable.foundation.errors import InvalidInput
 from deniable.plausible_deniability import pass_law
 from deniable.plausible_deniability.pass_law import (
     PassLaw,
+    _Bound,
     epsilon_of_shift,
     largest_law,
     law_within,
@@ -62,6 +64,30 @@ def test_pairs_are_those_of_the_vectors(vectors: dict[str, Any]) -> None:
             added, removed = poisson_curves(case["a"], case["b"], np.array([float(case["epsilon"])]))
             assert added[0] == pytest.approx(case["add"], rel=1e-9, abs=1e-30)
             assert removed[0] == pytest.approx(case["remove"], rel=1e-9, abs=1e-30)
+
+
+def test_a_law_of_one_attempt_per_row_is_that_derived_elsewhere() -> None:
+    """Of as many attempts as rows, epsilon 1 at delta 1e-9, and no floor."""
+    law = largest_law(1.0, plausible=1, epsilon=1.0, delta=1e-9)
+    assert law is not None
+    assert (law.half, law.full) == (152, 227)
+    stated = {1: 9.998551e-10, 2: 1.858773e-09, 6: 3.900845e-08, 21: 2.538886e-04}
+    for count, probability in stated.items():
+        found = law.passes[count - 1] / PASSES_OUT_OF
+        assert probability * (1 - FINE) <= found <= probability * (1 + 1e-6)
+
+
+def test_a_pair_beside_gaussian_noise_costs_what_was_derived_elsewhere() -> None:
+    """Means 2 and 3, composed with noise of shift 0.2, at epsilon 0.5: both curves, and where the search stops."""
+    a, b, epsilon, mu = 2.0, 3.0, 0.5, 0.2
+    added, removed = 1.242811619570e-01, 8.996713789136e-02
+    numbers = np.arange(60)
+    losses = numbers * np.log(b / a) - (b - a)
+    left = _Bound(epsilon, added, mu).gaussian
+    assert float((stats.poisson.pmf(numbers, b) * left(epsilon - losses)).sum()) == pytest.approx(added, rel=1e-9)
+    assert float((stats.poisson.pmf(numbers, a) * left(epsilon + losses)).sum()) == pytest.approx(removed, rel=1e-9)
+    assert _Bound(epsilon, added * (1 + 1e-8), mu).holds(a, b)
+    assert not _Bound(epsilon, added * (1 - 1e-8), mu).holds(a, b)
 
 
 def test_the_first_step_is_the_closed_form() -> None:

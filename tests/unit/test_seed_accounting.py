@@ -17,6 +17,7 @@ from deniable.plausible_deniability.seed_accounting import (
     compose_candidates,
     theorem_a_epsilon,
 )
+from deniable.privacy import common_events
 from deniable.privacy.loss import PrivacyTestEvent
 
 PAPER = PrivacyTestEvent(
@@ -167,3 +168,50 @@ def test_a_threshold_that_single_rows_reach_is_not_certified_at_a_small_delta() 
 def test_a_delta_that_is_no_probability_is_refused(delta: float) -> None:
     with pytest.raises(InvalidInput):
         compose_candidates(PAPER, delta)
+
+
+def candidates_given_omega(
+    candidates: int, k: int, eps0: str, public_rows: int = 220_000, drop: str = "0.01", **limits: int
+) -> PrivacyTestEvent:
+    """Candidates of which each is tested given its number of attributes, so that gamma is 1."""
+    return common_events.tested_candidates(
+        candidates=candidates,
+        k=k,
+        gamma=Fraction(4),
+        eps0=Fraction(eps0),
+        public_rows=public_rows,
+        drop_probability=Fraction(drop),
+        prefixes=1,
+        **limits,
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "total"),
+    [
+        (candidates_given_omega(11_500, 1_434, "0.012964"), 0.570464),
+        (candidates_given_omega(23_500, 2_502, "0.007716"), 0.640024),
+        pytest.param(candidates_given_omega(60_000, 6_114, "0.003311"), 0.722232, marks=pytest.mark.slow),
+        (candidates_given_omega(18_000, 1_830, "0.010403"), 0.641953),
+        (candidates_given_omega(11_500, 9, "2.222", max_plausible=290, max_check_plausible=10_428), 0.564173),
+    ],
+)
+def test_totals_of_candidates_given_omega_are_those_derived_elsewhere(event: PrivacyTestEvent, total: float) -> None:
+    assert compose_candidates(event, 6e-10)["theorem_a"].epsilon == pytest.approx(total, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("event", "delta", "exact", "total"),
+    [
+        (candidates_given_omega(10_000, 500, "0.05", 690_000, "0.001"), 1e-12, 0.9769, 1.00496),
+        (candidates_given_omega(30_000, 500, "0.032", 200_000, "0.1"), 1e-6, 0.8981, 0.93315),
+        (candidates_given_omega(30_000, 50, "1", 45_000, "0.001"), 1e-6, 39.820, 39.92117),
+    ],
+)
+def test_theorem_a_is_a_little_above_the_exact_total_of_one_fixed_count(
+    event: PrivacyTestEvent, delta: float, exact: float, total: float
+) -> None:
+    """It takes the worst count anew for each attempt, whereas the count is the same in all."""
+    found = compose_candidates(event, delta)["theorem_a"].epsilon
+    assert found == pytest.approx(total, rel=1e-5)
+    assert exact <= found <= 1.05 * exact
