@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from deniable.samplers.entry import SamplerEntry
 
 _STORES = ("s3://",)
-KNOWN_FORMATS = f"a file that ends in {', '.join(kinds_in_words())}, a folder/ of Parquet files, or s3://BUCKET/PREFIX"
+KNOWN_FORMATS = f"a file that ends in {', '.join(kinds_in_words())}, a folder/ of such files, or s3://BUCKET/PREFIX"
 # Draws compare 64-bit words with multiples of the probabilities' common denominator.
 _LARGEST_DENOMINATOR = 10**12
 _LARGEST_CHUNK = 100_000_000
@@ -120,7 +120,7 @@ class PackageSource(Strict):
 
 
 class FileSource(Strict):
-    """A file; or Parquet files in a folder, or in an object store.
+    """A file; or files of one kind in a folder, or Parquet files in an object store.
 
     The entries from `delimiter` on declare how a file is written. Those that are left out are the usual ones: UTF-8,
     commas (tabs in a .tsv file), double quotes, the columns named in the first line, a decimal point, the first sheet.
@@ -177,9 +177,11 @@ class FileSource(Strict):
     @classmethod
     def _is_of_its_kind(cls, value: Any, info: ValidationInfo) -> Any:
         path = info.data.get("path")
-        kind = None if path is None else kind_of_source(path)
-        if value is not None and path is not None and (kind is None or info.field_name not in kind.entries):
-            what = "a folder or a store" if kind is None else kind.words
+        if value is None or path is None or (path.endswith("/") and not path.startswith(_STORES)):
+            return value
+        kind = kind_of_source(path)
+        if kind is None or info.field_name not in kind.entries:
+            what = "an object store" if kind is None else kind.words
             raise ValueError(f"must be left out, because {path} is {what}, which has no such entry")
         return value
 

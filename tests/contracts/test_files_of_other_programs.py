@@ -151,13 +151,16 @@ def test_a_table_is_read_in_chunks_whose_size_changes_nothing(tmp_path: Path, su
     path = tmp_path / f"people{suffix}"
     WRITERS[suffix](path)
     spec = spec_of(tmp_path, path.name)
-    columns = ["TOWN", "AGE"]
+    columns = ["TOWN", "AGE", "HOURS"]
     with opened_source(spec, tmp_path / "cache", columns) as source:
         source._rows = rows
         batches = list(source.batches())
     assert max(map(len, batches)) <= rows
     found = [row for batch in batches for row in batch.to_pylist()]
-    assert found == [{"TOWN": row["TOWN"], "AGE": str(row["AGE"])} for row in CELLS]
+    # A number that is stored in 32 bits is written with its own digits.
+    assert [(row["TOWN"], row["AGE"], row["HOURS"] and float(row["HOURS"])) for row in found] == [
+        (row["TOWN"], str(row["AGE"]), row["HOURS"]) for row in CELLS
+    ]
 
 
 def test_every_known_ending_of_a_name_has_one_kind_and_every_kind_a_reader() -> None:
@@ -192,6 +195,16 @@ def test_a_column_that_a_file_lacks_is_named(tmp_path: Path, suffix: str) -> Non
     with (
         pytest.raises(InvalidInput, match="and lacks WEIGHT"),
         opened_source(spec, tmp_path / "cache", ["AGE", "WEIGHT"]),
+    ):
+        pass
+
+
+def test_a_name_that_differs_by_case_alone_is_shown(tmp_path: Path) -> None:
+    WRITERS[".sav"](tmp_path / "people.sav")
+    said = r"lacks age, Region \(it has AGE\); check their names in it, or correct the schema"
+    with (
+        pytest.raises(InvalidInput, match=said),
+        opened_source(spec_of(tmp_path, "people.sav"), tmp_path / "cache", ["SEX", "age", "Region"]),
     ):
         pass
 
@@ -322,7 +335,7 @@ def test_a_table_in_a_zip_file_has_the_dialect_that_the_spec_states_and_is_not_l
     ("entries", "said"),
     [
         ('path: people.sav, delimiter: ";"', "people.sav is a file of Stata, SPSS or SAS, which has no such entry"),
-        ("path: people/, skip_rows: 1", "people/ is a folder or a store, which has no such entry"),
+        ('path: "s3://people/a", skip_rows: 1', "s3://people/a is an object store, which has no such entry"),
         ("path: people.csv, sheet: 2", "people.csv is a table of text, which has no such entry"),
         ("path: people.pdf", "must be a file that ends in .csv, .*, .sav, .*or s3://BUCKET/PREFIX, got people.pdf"),
     ],

@@ -96,14 +96,31 @@ def test_the_spec_and_the_environment_can_name_them(
             assert read(source) == people
 
 
+def test_a_folder_may_hold_files_of_one_other_kind(tmp_path: Path) -> None:
+    people = [person for person in made_up_people(90) if person[1] == "f"]
+    spec = load_spec(write_small_release(tmp_path / "spec", people=[], source={"kind": "file", "path": "parts/"}))
+    folder = tmp_path / "spec" / "parts"
+    for month, part in enumerate((people[:20], people[20:])):
+        (folder / f"month={month}" / "sex=f").mkdir(parents=True)
+        frame = pd.DataFrame(part, columns=NAMES).drop(columns=["sex"])
+        frame.to_csv(folder / f"month={month}" / "sex=f" / "people.csv", index=False, sep=";")
+    with pytest.raises(InvalidInput, match=r"sex=\.\.\./people\.csv, file 1 must be written .*semicolons") as refused:
+        opened_source(spec, tmp_path).__enter__()
+    assert "sex=f" not in str(refused.value), "it is a value of records"
+    stated = {"kind": "file", "path": "parts/", "delimiter": ";"}
+    with opened_source(load_spec(write_small_release(tmp_path / "spec", people=[], source=stated)), tmp_path) as source:
+        assert read(source) == people
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ({}, "and holds none"),
-        ({"people.csv": b"a,b\n"}, "and also holds others"),
+        ({"people.csv": b"a,b\n", "more.parquet": b""}, "and also holds others"),
+        ({"people.csv": b"a,b\n", "more.sav": b""}, "and also holds others"),
         ({"a.parquet": b"PAR1"}, "must be a complete Parquet file"),
     ],
-    ids=["empty", "another format", "cut off"],
+    ids=["empty", "another format", "two other formats", "cut off"],
 )
 def test_a_folder_of_anything_else_is_refused(tmp_path: Path, content: dict[str, bytes], said: str) -> None:
     spec = write_small_release(tmp_path / "spec", people=[])

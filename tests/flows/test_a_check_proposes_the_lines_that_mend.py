@@ -68,7 +68,7 @@ def test_a_table_of_another_program_fits_after_its_lines_were_accepted(folder: P
     assert 'boolean(true=["ja"], false=["nein"])' in schema
     assert run(folder, "table", "check", "members.yaml", "--propose")[:2] == (
         0,
-        "Nothing is proposed: no misfit is of a kind that is known.\n",
+        "Nothing is proposed: a release of the table would be accepted.\n",
     )
 
 

@@ -12,11 +12,12 @@ import duckdb
 import numpy as np
 import psycopg
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.release_spec import DatabaseSource, ReleaseSpec, load_spec
 from stores.ledger.accounts import source_marks
-from stores.tables.sources.databases import place_of
+from stores.tables.sources.databases import _engine, place_of
 from stores.tables.sources.reading import opened_source
 from stores.tables.tables import VALID, encode, read_frames, write_snapshot
 from tasks.data.ingest import describe_source
@@ -120,16 +121,31 @@ def test_a_database_is_read_in_chunks(tmp_path: Path, kind: str, rows: int, monk
     ]
 
 
-@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
 def test_a_connection_only_reads(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     url = MADE[kind](tmp_path)
     monkeypatch.setenv("PEOPLE_DATABASE", url)
-    spec = spec_of(
-        tmp_path, connection="PEOPLE_DATABASE", query="WITH gone AS (DELETE FROM people RETURNING *) SELECT * FROM gone"
-    )
-    with pytest.raises(InvalidInput, match="must answer for the source query, and did not"):
-        digest_of_codes(spec)
-    assert digest_of_codes(spec_of(tmp_path, connection="PEOPLE_DATABASE", table="people"))[0] == len(ROWS)
+    if kind == "duckdb":
+        with closing(duckdb.connect(str(tmp_path / "people.duckdb"))) as connection:
+            connection.execute("CREATE SEQUENCE visits")
+    else:
+        with psycopg.connect(url) as connection:
+            connection.execute("CREATE SEQUENCE visits")
+    spec = spec_of(tmp_path, connection="PEOPLE_DATABASE", query="SELECT nextval('visits') AS sex")
+    with (
+        pytest.raises(InvalidInput, match="must answer for the source query, and did not"),
+        opened_source(spec, tmp_path / "cache", ["sex"]) as source,
+    ):
+        list(source.batches())
+
+
+def test_a_file_of_sqlite_is_opened_to_read_alone(tmp_path: Path) -> None:
+    source = DatabaseSource(kind="database", url=sqlite_file(tmp_path), table="people")
+    with (
+        _engine(place_of(source, tmp_path)).connect() as connection,
+        pytest.raises(OperationalError, match="readonly database"),
+    ):
+        connection.exec_driver_sql("DELETE FROM people")
 
 
 @pytest.mark.parametrize("kind", MADE)
@@ -219,11 +235,29 @@ def test_a_connection_that_cannot_be_used_is_refused(
     assert "secret" not in str(caught.value)
 
 
-def test_postgresql_on_another_machine_is_reached_with_encryption(tmp_path: Path) -> None:
-    source = DatabaseSource(kind="database", url="postgresql://db.example/people", table="people")
-    assert place_of(source, tmp_path).url.query["sslmode"] == "require"
-    here = DatabaseSource(kind="database", url="postgresql://localhost/people", table="people")
-    assert "sslmode" not in place_of(here, tmp_path).url.query
+@pytest.mark.parametrize(
+    ("url", "variables", "is_encrypted"),
+    [
+        ("postgresql://db.example/people", {}, True),
+        ("postgresql://localhost,db.example/people", {}, True),
+        ("postgresql://localhost/people?hostaddr=192.0.2.1", {}, True),
+        ("postgresql:///people", {"PGHOST": "db.example"}, True),
+        ("postgresql://localhost/people", {"PGHOSTADDR": "192.0.2.1"}, True),
+        ("postgresql:///people?service=agency", {}, True),
+        ("postgresql://localhost/people", {"PGHOST": "db.example"}, False),
+        ("postgresql:///people?host=/run/postgresql", {}, False),
+        ("postgresql://127.0.0.1:5432/people", {}, False),
+    ],
+)
+def test_postgresql_on_another_machine_is_reached_with_encryption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, variables: dict[str, str], *, is_encrypted: bool
+) -> None:
+    for name in ("PGHOST", "PGHOSTADDR", "PGSERVICE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = place_of(DatabaseSource(kind="database", url=url, table="people"), tmp_path).url.query.get("sslmode")
+    assert found == ("require" if is_encrypted else None)
 
 
 def test_a_file_that_is_no_database_is_refused_without_quoting_it(tmp_path: Path) -> None:

@@ -89,7 +89,9 @@ def propose_lines(place: Path, state: Path) -> int:
     from tasks.data.mending import in_words  # noqa: PLC0415 - imports pandas
 
     _, proposals, would_fit = _proposed(place, state)
-    if not proposals:
+    if not proposals and would_fit:
+        _say("Nothing is proposed: a release of the table would be accepted.")
+    elif not proposals:
         _say("Nothing is proposed: no misfit is of a kind that is known.")
     else:
         _say(*in_words(proposals))

@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import partial
@@ -32,6 +32,9 @@ _CONNECT_S: Final = 10
 _IN_FILES: Final = ("sqlite", "duckdb")
 _POSTGRESQL: Final = "postgresql"
 _EXACT: Final = 2.0**53
+# Where libpq takes the place of a server from.
+_PLACES: Final = ("host", "hostaddr", "port", "service")
+_OF_LIBRARY: Final = ("PGHOST", "PGHOSTADDR", "PGSERVICE")
 _ENCRYPTED: Final = ("require", "verify-ca", "verify-full")
 
 
@@ -45,7 +48,7 @@ class Place:
         query: a query instead.
     """
 
-    url: URL
+    url: URL = field(repr=False)
     table: str | None
     query: str | None
 
@@ -66,8 +69,10 @@ class Place:
 
     def document(self) -> list[str | None]:
         """What identifies the records, without credentials."""
-        plain = self.url.set(username=None, password=None, query={})
-        return [plain.render_as_string(), self.table, self.query]
+        if self.file is not None:
+            return [str(self.file.resolve()), self.table, self.query]
+        where = {name: value for name, value in self.url.query.items() if name in _PLACES}
+        return [self.url.set(username=None, password=None, query=where).render_as_string(), self.table, self.query]
 
 
 def place_of(source: DatabaseSource, folder: Path) -> Place:
@@ -123,9 +128,7 @@ def _secret(name: str) -> str:
 
 def _encrypted(url: URL) -> URL:
     """The URL of a server, with encryption if it is on another machine."""
-    given = url.query.get("host", url.host) or ""
-    host = given if isinstance(given, str) else given[0]
-    if not host or host.startswith("/") or is_loopback_host(host):
+    if all(map(_is_here, _hosts(url))):
         return url
     if url.get_backend_name() != _POSTGRESQL:
         raise InvalidInput(
@@ -138,6 +141,22 @@ def _encrypted(url: URL) -> URL:
             "sslmode: anyone on the network could read the records; correct its URL."
         )
     return url if "sslmode" in url.query else url.update_query_dict({"sslmode": "require"})
+
+
+def _hosts(url: URL) -> Iterator[str]:
+    """The machines that a URL names; of PostgreSQL also those that its library takes from elsewhere."""
+    if url.host:
+        yield url.host
+    for name in ("host", "hostaddr", "service"):
+        stated = url.query.get(name, ())
+        yield from (stated,) if isinstance(stated, str) else stated
+    if url.get_backend_name() == _POSTGRESQL:
+        of_library = ("PGHOSTADDR", "PGSERVICE") if url.host or "host" in url.query else _OF_LIBRARY
+        yield from (os.environ[name] for name in of_library if os.environ.get(name))
+
+
+def _is_here(host: str) -> bool:
+    return host.startswith("/") or is_loopback_host(host)
 
 
 def open_database(place: Place) -> TableFile:

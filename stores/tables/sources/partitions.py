@@ -1,4 +1,4 @@
-"""Tables in many Parquet files, in a folder or in an object store, read file by file in chunks.
+"""Tables in many files, in a folder or, of Parquet, in an object store, read file by file in chunks.
 
 The files are read in the byte order of their relative paths; this order is part of the input of a release. `key=value`
 in a path, the Hive notation for partitions, is a column of text.
@@ -8,7 +8,7 @@ AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, or from other sources of A
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -19,8 +19,9 @@ from pyarrow import fs
 
 from deniable.foundation.errors import InvalidInput
 from schemas.regular_files import kind_of
-from schemas.spec.source_kinds import PARQUET
+from schemas.spec.source_kinds import PARQUET, ZIP, kind_of_source
 from stores.servers.ui_links import is_loopback_host
+from stores.tables.sources.contract import TableFile
 
 _MOST_FILES = 1_000_000
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -84,6 +85,42 @@ class ParquetPart:
                 )
 
 
+class FilePart:
+    """One of several files of another kind in a folder.
+
+    Args:
+        table: the file.
+        columns: columns given by its path, with their value in all rows.
+    """
+
+    def __init__(self, table: TableFile, columns: Mapping[str, str | None]) -> None:
+        self.name = table.name
+        self._table, self._columns = table, columns
+        if set(columns) & set(table.types):
+            raise InvalidInput(
+                f"the columns of the source {self.name} must have different names, and do not; rename one."
+            )
+        self.types = table.types | dict.fromkeys(columns, pa.string())
+
+    @property
+    def malformed_rows(self) -> int:
+        """Rows met so far that have too few or too many fields."""
+        return self._table.malformed_rows
+
+    @property
+    def empty_rows(self) -> int:
+        """Rows met so far whose every field is empty."""
+        return self._table.empty_rows
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read some columns, in batches of a given number of rows."""
+        own = [name for name in columns if name not in self._columns] or list(self._table.types)[:1]
+        for batch in self._table.batches(own, rows):
+            given = {name: pa.array([self._columns[name]] * len(batch), pa.string()) for name in self._columns}
+            held = {name: batch.column(name) for name in own} | given
+            yield pa.RecordBatch.from_arrays([held[name] for name in columns], names=list(columns))
+
+
 def is_in_a_store(place: str) -> bool:
     """Whether a location is an address in an object store."""
     return "://" in place
@@ -98,6 +135,30 @@ def parts_in_folder(folder: Path) -> list[ParquetPart]:
     with _reading(str(folder)):
         paths = sorted(_files_below(folder))
     return _parts(fs.LocalFileSystem(), str(folder), str(folder), paths)
+
+
+def files_in_folder(folder: Path) -> list[tuple[Path, str, dict[str, str | None]]]:
+    """The files of a folder and its subfolders that are of one kind other than Parquet.
+
+    Args:
+        folder: the folder.
+
+    Returns:
+        In order, the path of each file, its name in messages, and the columns given by its path; nothing if the files
+        are of no kind, of several, or of Parquet, which `parts_in_folder` reads.
+
+    Raises:
+        InvalidInput: the folder cannot be read, or contains special files.
+    """
+    with _reading(str(folder)):
+        inside = {os.path.relpath(path, folder): Path(path) for path in _files_below(folder)}
+    kinds = {kind_of_source(name) for name in inside}
+    if len(kinds) != 1 or kinds & {None, PARQUET, ZIP}:
+        return []
+    return [
+        (path, f"{str(folder).rstrip('/')}/{_without_values(name)}, file {number}", _columns_of(name))
+        for number, (name, path) in enumerate(sorted(inside.items(), key=lambda item: item[0].encode()), 1)
+    ]
 
 
 def _files_below(folder: Path) -> Iterator[str]:
@@ -192,7 +253,8 @@ def _parts(system: fs.FileSystem, place: str, name: str, paths: Iterable[str]) -
     if not files or any(not inside.endswith(PARQUET.suffixes) for inside in files.values()):
         raise InvalidInput(
             f"the source {name} must hold Parquet files and nothing else, and "
-            f"{'also holds others' if files else 'holds none'}; give the folder or the prefix that contains them."
+            f"{'also holds others' if files else 'holds none'}; give the folder or the prefix that contains them. A "
+            "folder may also hold files of another kind alone."
         )
     return [
         ParquetPart(system, path, f"{name.rstrip('/')}/{_without_values(inside)}, file {number}", _columns_of(inside))

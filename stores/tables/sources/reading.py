@@ -28,9 +28,18 @@ from schemas.table import columns_read, numbers_read
 from stores.tables.sources.contract import BLOCK_BYTES, TableFile, WrittenOtherwise, reading, require_readable
 from stores.tables.sources.dialects import head_of, seen_in, source_line, uneven_rows, usual_dialect
 from stores.tables.sources.kinds import open_file
-from stores.tables.sources.partitions import is_in_a_store, parts_in_folder, parts_in_store
-from stores.tables.sources.spreadsheets import seen_in_sheets
+from stores.tables.sources.partitions import (
+    FilePart,
+    files_in_folder,
+    is_in_a_store,
+    parts_in_folder,
+    parts_in_store,
+)
+from stores.tables.sources.spreadsheets import Spreadsheet, seen_in_sheets
+from stores.tables.sources.text_tables import CsvTable
 from stores.tables.sources.zip_files import unpacked
+
+_ADVICE = dict.fromkeys((CsvTable, Spreadsheet), "check that its first row names the columns")
 
 
 class Source:
@@ -243,19 +252,32 @@ def _tables(
     with reading(str(place)):
         is_folder = place.is_dir()
     if is_folder:
-        yield parts_in_folder(place)
+        files = files_in_folder(place)
+        parts = [
+            FilePart(_opened(path, name, source, set(columns) - set(given), numbers), given)
+            for path, name, given in files
+        ]
+        yield parts or parts_in_folder(place)
         return
     require_regular(place, "the source")
     if kind_of_source(place.name) is None:
         raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {place}; give such a file.")
     require_readable(place, str(place))
     with unpacked(place) as path:
-        declared = source.declared_of(kind_of_source(path.name) or TEXT)
-        if is_of(TEXT, path.name):
-            _require_dialect(path, str(place), source, columns)
-        if is_of(SPREADSHEET, path.name):
-            _require_sheet(path, str(place), source, columns)
-        yield [open_file(path, str(place), declared, numbers)]
+        yield [_opened(path, str(place), source, columns, numbers)]
+
+
+def _opened(path: Path, name: str, source: FileSource, columns: Collection[str], numbers: Collection[str]) -> TableFile:
+    """Open a file that is written as its spec states.
+
+    Raises:
+        InvalidInput: it is written in another form, or is not what its name says.
+    """
+    if is_of(TEXT, path.name):
+        _require_dialect(path, name, source, list(columns))
+    if is_of(SPREADSHEET, path.name):
+        _require_sheet(path, name, source, list(columns))
+    return open_file(path, name, source.declared_of(kind_of_source(path.name) or TEXT), numbers)
 
 
 def _require_dialect(path: Path, name: str, source: FileSource, columns: Sequence[str]) -> None:
@@ -313,9 +335,13 @@ def _require_columns(table: TableFile, columns: Iterable[str]) -> None:
     """Refuse a table that lacks columns. Its own columns are not named: without a header they would be a record."""
     missing = [name for name in columns if name not in table.types]
     if missing:
+        own = {name.casefold(): name for name in table.types}
+        others = [own[name.casefold()] for name in missing if name.casefold() in own]
+        # A name that differs by case alone is that of the schema.
+        hint = f" (it has {', '.join(others)})" if others else ""
         raise InvalidInput(
-            f"the source {table.name} must have the columns that the schema reads, and lacks {', '.join(missing)}; "
-            f"check that its first row names the columns, or correct the schema."
+            f"the source {table.name} must have the columns that the schema reads, and lacks {', '.join(missing)}"
+            f"{hint}; {_ADVICE.get(type(table), 'check their names in it')}, or correct the schema."
         )
 
 
