@@ -8,7 +8,7 @@ import numpy as np
 from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.utility import accuracy, predictions
 from deniable.foundation.domain import Codes
-from deniable.plausible_deniability.predictions import prefix_probabilities
+from deniable.plausible_deniability.poisson_attempts import prefix_probabilities
 from papers.bindschaedler.people import People, stream_of, the_people
 from papers.bindschaedler.pictures import draw_dots
 from papers.bindschaedler.releases import model, without_noise
