@@ -17,6 +17,7 @@ from reports.figures.decimal_places import digits_of
 from reports.figures.marginals import DescribedTable, Panel
 from reports.figures.numbers import count, rounded
 from reports.figures.spending import Spending
+from reports.pages.attack_rows import attack_rows
 from reports.pages.evaluation import IN_WORDS, comparison_pictures, marginals_of, risk_pictures
 from reports.pages.fitness import equivalent_card, fitness_of
 from reports.pages.headline_figures import COMPARED, headline_figures, reach_of
@@ -142,6 +143,7 @@ def render_report(content: ReportContent) -> str:
             "figures": {**content.utility.figures, **content.risk.figures},
             "declared": declared,
             "named": _NAMED,
+            "attacks": attack_rows(content.risk, content.spec.evaluation.scope),
             "fitness": fitness_of(content.utility, content.spec),
             "glances": {
                 "utility": headline_figures(content.utility, "utility", declared, content.spec.domain.names),

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable.evaluation.registry import figures_of
+from deniable.evaluation.registry import attacks, figures_of
 from deniable.evaluation.uses import USES
 from deniable.privacy.neighbours import RECORD
 from deniable.record.statement import not_covered
@@ -14,6 +14,7 @@ from deniable.samplers.seedless.spec import Entry as Seedless
 from reports.figures.decimal_places import digits_of
 from reports.figures.numbers import within
 from reports.figures.value_groups import groups_to_show
+from reports.pages.attack_rows import attack_rows
 from reports.pages.fitness import equivalent_card, fitness_of
 from reports.pages.headline_figures import headline_figures, reach_of
 from reports.pages.pages import sampled
@@ -26,6 +27,7 @@ from schemas.references import Audience
 from schemas.spec.accounts import accounts_of
 from schemas.spec.evaluation import NOT_MEASURED
 from schemas.spec.release_spec import load_spec
+from tasks.evaluation.evaluate_risk import evaluate_risk
 from tasks.evaluation.evaluate_utility import evaluate_utility
 from tests.conftest import ROOT
 from tests.evaluated_release import EvaluatedRelease, population
@@ -369,6 +371,25 @@ def test_a_useless_release_is_not_to_be_used_and_fails_its_groups(release: Evalu
     assert {group.verdict for group in fitness.groups} == {"fails"}
     assert utility.figures["use_means"] == 0
     assert utility.figures["uses_refused"] >= 3
+
+
+def test_every_attack_is_shown_with_what_the_adversary_knows_and_its_control(
+    page: Page, content: ReportContent
+) -> None:
+    rows = rows_of(page, "risk")
+    assert len(rows) == 1 + 5
+    for attack in attacks():
+        [figure] = [each for each in attack.figures(content.spec.evaluation.scope) if each.words]
+        [row] = [text for name, text in rows.items() if figure.name in name]
+        assert all(words in row for words in (attack.knows, attack.seeks, attack.control, "not beyond chance"))
+        assert within(content.risk.figures[figure.name], reach_of(content.risk, figure.name)) in row
+
+
+def test_a_copy_of_the_people_used_makes_every_attack_succeed(release: EvaluatedRelease) -> None:
+    risk = evaluate_risk(release.workspace, release.released(release.training), release.parts)
+    found = {row.figure.name: row.succeeds for row in attack_rows(risk, release.workspace.spec.evaluation.scope)}
+    assert len(found) == 5
+    assert all(found.values())
 
 
 def test_a_release_that_was_not_evaluated_has_no_verdict(content: ReportContent) -> None:

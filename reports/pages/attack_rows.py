@@ -1,0 +1,42 @@
+"""The attacks of a release as a table: what each adversary knows and seeks, the control group, and what was found."""
+
+from dataclasses import dataclass
+
+from deniable.evaluation.contract import Attack, Figure, Scope
+from deniable.evaluation.registry import attacks
+from reports.pages.headline_figures import Estimate, reach_of
+from schemas.spec.evaluation import EvaluationFigures
+
+
+@dataclass(frozen=True)
+class AttackRow:
+    """An attack, and its main figure.
+
+    Attributes:
+        attack: what the adversary knows and seeks, and the control group.
+        figure: the figure.
+        value: its value.
+        succeeds: whether its 95% interval is beyond what chance gives; None if its error is not known.
+    """
+
+    attack: Attack[object]
+    figure: Figure
+    value: Estimate
+    succeeds: bool | None
+
+
+def attack_rows(found: EvaluationFigures, scope: Scope) -> list[AttackRow]:
+    """Show each figure of an attack that is described in words and was measured.
+
+    Args:
+        found: the results of the risk evaluation.
+        scope: what the evaluation covers.
+    """
+    described = ((attack, figure) for attack in attacks() for figure in attack.figures(scope) if figure.words)
+    return [_row(attack, figure, found) for attack, figure in described if figure.name in found.figures]
+
+
+def _row(attack: Attack[object], figure: Figure, found: EvaluationFigures) -> AttackRow:
+    value, reach = found.figures[figure.name], reach_of(found, figure.name)
+    chance = found.figures.get(figure.chance, 0.0) if isinstance(figure.chance, str) else figure.chance
+    return AttackRow(attack, figure, Estimate(value, reach), None if reach is None else value - reach > chance)
