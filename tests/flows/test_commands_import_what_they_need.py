@@ -115,7 +115,7 @@ def watched_code(code: str, home: Path, *arguments: str, **variables: str) -> di
 @pytest.mark.parametrize(
     ("arguments", "needs", "parts", "modules", "opened"),
     [
-        (["release", "held"], set(), set(), 570, 10),
+        (["release", "held"], set(), set(), 590, 10),
         (["budget", "show"], set(), set(), 900, 40),
         (["keys", "show"], set(), set(), 650, 10),
         (["release", "find"], {"mlflow", "pandas", "pyarrow", "scipy"}, {"mlflow.genai", "requests"}, 2550, 40),
