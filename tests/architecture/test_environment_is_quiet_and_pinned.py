@@ -142,7 +142,9 @@ def test_no_package_is_pinned_twice_for_one_python(python: str) -> None:
 def test_what_the_project_asks_for_is_pinned_for_every_python(python: str) -> None:
     versions = pins(PINNED.read_text(encoding="utf-8"), python)
     optional = PROJECT["optional-dependencies"]
-    asked = applicable([*PROJECT["dependencies"], *optional["learn"], *optional["release"]], python, set())
+    asked = applicable(
+        [*PROJECT["dependencies"], *optional["learn"], *optional["release"], *optional["sources"]], python, set()
+    )
     others = [requirement for requirement in asked if canonicalize_name(requirement.name) != PROJECT["name"]]
     assert len(others) > 15
     assert unmet(others, versions) == []
@@ -154,7 +156,10 @@ def test_what_the_pinned_packages_ask_for_is_pinned_for_every_python(python: str
     """By the metadata of the versions that are installed here; of the others there is none to read."""
     versions = pins(PINNED.read_text(encoding="utf-8"), python)
     optional = PROJECT["optional-dependencies"]
-    waiting = [Requirement(line) for line in [*PROJECT["dependencies"], *optional["learn"], *optional["release"]]]
+    waiting = [
+        Requirement(line)
+        for line in [*PROJECT["dependencies"], *optional["learn"], *optional["release"], *optional["sources"]]
+    ]
     seen: set[tuple[str, frozenset[str]]] = set()
     missing: dict[str, list[str]] = {}
     while waiting:

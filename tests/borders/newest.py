@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = ("learn", "release", "stack", "cluster", "test")
+EXTRAS = ("learn", "release", "sources", "stack", "cluster", "test")
 _LOWER = {">=", ">", "!="}
 
 
