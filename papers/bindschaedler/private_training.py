@@ -17,8 +17,9 @@ from papers.bindschaedler.erm import (
     perturbed_output,
     right,
 )
+from papers.bindschaedler.passing import total
 from papers.bindschaedler.people import People, stream_of, the_people
-from papers.bindschaedler.published import OMEGAS, PRIVATE_TRAINING
+from papers.bindschaedler.published import GAMMA, OMEGAS, PRIVATE_TRAINING, SEEDS, K
 from papers.bindschaedler.releases import OF_PAPERS_SIZE, TABLES, table
 from papers.findings import Check, Part, Table, equal
 
@@ -137,12 +138,20 @@ def _why(found: Found, majority: float, learnt: int, tested: int) -> str:
         f"{at[f'{_OBJECTIVE}, epsilon 1']:.1f} %, more than with any of the paper's records: {min(omegas):.1f} to "
         f"{max(omegas):.1f} %, and with noise and seeds as of the paper's number of people {min(papers):.1f} to "
         f"{max(papers):.1f} %. On records of the log-linear learner it has {at['log-linear']:.1f} %, and these serve "
-        "other questions too. Private training is for one record replaced, releases for one added or removed, so "
-        "that epsilon 1 of a release is at most 2 for a replaced one; hence the rows for epsilon 2. The SVM has a "
-        "Huber loss, because the theorem needs a derivative, which the hinge lacks. Minimisers have a gradient of "
-        "at most 1e-7, where exact ones are assumed, and noise is in floating point, so these programs are for "
-        "comparison only. Lambda of a classifier trained on a release costs nothing."
+        "other questions too. Private training costs epsilon 1 in total, and so do records of omega 11 and of the "
+        "log-linear learner. Records that start from seeds cost more: by Theorem A, as many candidates of omega 9 "
+        f"as there are records cost {_of_candidates(learnt, learnt):.0f} besides the model, and with {SEEDS:,} seeds "
+        f"{_of_candidates(learnt, SEEDS):.0f}. Private training is for one record replaced, releases for one added "
+        "or removed, so that epsilon 1 of a release is at most 2 for a replaced one; hence the rows for epsilon 2. "
+        "The SVM has a Huber loss, because the theorem needs a derivative, which the hinge lacks. Minimisers have a "
+        "gradient of at most 1e-7, where exact ones are assumed, and noise is in floating point, so these programs "
+        "are for comparison only. Lambda of a classifier trained on a release costs nothing."
     )
+
+
+def _of_candidates(candidates: int, seeds: int) -> float:
+    """The total epsilon of candidates of a fixed omega, for the seeds."""
+    return total(candidates, K, GAMMA, random=False, rows=seeds)
 
 
 def _checks(people: People, found: Found) -> list[Check]:
@@ -166,6 +175,11 @@ def _checks(people: People, found: Found) -> list[Check]:
               own[at], 0.012 if name == _PLAIN else 0.02)
         for loss in _LOSSES for name, own in EXPECTED[loss.name].items() for at, ridge in enumerate(LAMBDAS)
     ]  # fmt: skip
+    rows = len(people.parts[0])
+    checks.append(
+        Check(f"as many candidates of omega 9 as records cost more than ten models: {_of_candidates(rows, rows):.1f}",
+              _of_candidates(rows, rows) > 10)
+    )  # fmt: skip
     checks += [
         Check(f"{loss.name}: with the public lambda, objective perturbation is better than all of the paper's records",
               all(of(f"{_OBJECTIVE}, epsilon 1", loss) > of(omega, loss) for omega in (*OMEGAS, *OF_PAPERS_SIZE)))

@@ -93,6 +93,10 @@ def test_methods_of_a_made_up_state_are_in_the_order_of_their_prior_workers() ->
     assert found["pure, origins"].bias > found[AREAS].bias
     assert found[NOISY].prior == 0
     assert all((each.real == found[AREAS].real).all() for each in found.values())
+    everyone = Commuters(np.repeat(state.origin, state.workers), np.repeat(state.destination, state.workers))
+    workers, means = mean_commutes(everyone, state.origin_place, state.destination_place)
+    assert found[AREAS].workers.tolist() == workers.tolist() == list(state.totals)
+    assert found[AREAS].real == pytest.approx(means)
 
 
 def test_biases_are_judged_by_their_standard_errors() -> None:

@@ -12,7 +12,17 @@ from scipy import stats
 from deniable.foundation.domain import Codes
 from deniable.plausible_deniability.privacy_tests import pass_probability
 from papers import __main__ as command
-from papers.bindschaedler import accuracy, attributes, comparing, distances, erm, passing, people, releases
+from papers.bindschaedler import (
+    accuracy,
+    attributes,
+    comparing,
+    distances,
+    erm,
+    passing,
+    people,
+    private_training,
+    releases,
+)
 from papers.bindschaedler.erm import LOGISTIC, SVM, Loss
 from papers.bindschaedler.published import GAMMA, ORDER, PARENTS, SIZES
 from papers.chance import uniforms
@@ -226,6 +236,14 @@ def test_output_perturbation_covers_the_most_that_a_minimiser_moves() -> None:
     moved = float(np.abs(erm.minimised(alike, SVM, ridge) - erm.minimised(other, SVM, ridge)).max())
     assert 0.9 * 2 / (rows * ridge) < moved <= 2 / (rows * ridge) + 1e-6
     assert erm.output_scale(rows, ridge, 1.0) == pytest.approx(2 / (rows * ridge))
+
+
+def test_scales_of_noise_are_those_of_another_program_and_a_minimiser_moves_less_than_its_bound(
+    crowd: people.People,
+) -> None:
+    checks = private_training._checks_of_noise(crowd)
+    assert len(checks) == 3 * len(private_training.WORKED_OUT) + 3
+    assert [check.words for check in checks if not check.holds] == []
 
 
 def test_a_minimiser_that_is_not_reached_is_refused(monkeypatch: pytest.MonkeyPatch, crowd: people.People) -> None:
