@@ -149,3 +149,12 @@ def test_different_identifiers_are_different_people() -> None:
     assert len(np.unique(many, axis=0)) == 3_000
     assert len(np.unique(many[:, 0])) == len(np.unique(many[:, 1])) == 3_000
     assert person_keys(["7", "8"]).tolist() == person_keys(["7", "8"]).tolist()
+
+
+def test_people_whose_keys_share_a_half_are_two_people() -> None:
+    """Keys have 128 bits, and both halves tell people apart."""
+    for shared in (0, 1):
+        people = np.full((6, 2), 7, np.uint64)
+        people[:, 1 - shared] = [1, 2, 1, 2, 1, 2]
+        kept = kept_records(people, np.array([3, 1, 2, 5, 9, 4], np.uint64))
+        assert kept.tolist() == [False, True, True, False, False, False]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.keys import ReleaseKey
 from deniable.privacy.neighbours import RECORD
 from deniable.record.statement import OF_EVERY_RELEASE
 from flows.cli.planning import show_plan
@@ -231,8 +232,18 @@ def in_two_chunks(folder: Path, school: str = "none") -> list[int]:
         return load_codes(codes.path, workspace.spec.domain)[:, 0].tolist()
 
 
-def test_records_in_different_chunks_have_words_of_their_own(tmp_path: Path) -> None:
+def test_records_in_different_chunks_have_words_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, stream = [], ReleaseKey.stream
+
+    def noted(self: ReleaseKey, **named: Any) -> Any:
+        opened.append(named)
+        return stream(self, **named)
+
+    monkeypatch.setattr(ReleaseKey, "stream", noted)
     kept = in_two_chunks(tmp_path)
+    of_people = [each for each in opened if each["mechanism"] == "one record of each person"]
+    assert [each["chunk"] for each in of_people] == [0, 1]
+    assert all(each["parameters"] == {"person": COLUMN, "most_records": 1} for each in of_people)
     # All are of one chunk by chance less often than once in 10^59.
     assert min(kept) < 10 <= max(kept)
     assert len(kept) == 200

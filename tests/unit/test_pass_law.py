@@ -195,6 +195,14 @@ def test_an_event_refuses_what_is_no_law(passes: str) -> None:
         PoissonAttemptsEvent(query="", part="", outputs=1, attempts_per_row=Fraction(1), plausible=1, passes=passes)
 
 
+def test_an_event_holds_a_law_of_half_a_million_counts() -> None:
+    facts: dict[str, Any] = {"query": "", "part": "", "outputs": 1, "attempts_per_row": Fraction(1), "plausible": 1}
+    longest = " ".join("0" * (1 << 19))
+    assert len(PoissonAttemptsEvent(**facts, passes=longest).law) == 1 << 19
+    with pytest.raises(InvalidInput, match="passes must"):
+        PoissonAttemptsEvent(**facts, passes=f"{longest} 0")
+
+
 def test_probabilities_are_read_from_the_table() -> None:
     law = PassLaw(3, (PASSES_OUT_OF // 4, PASSES_OUT_OF // 2))
     assert law.probability(np.array([0, 2, 3, 4, 5, 1000])).tolist() == [0, 0, 0.25, 0.5, 1, 1]

@@ -12,7 +12,7 @@ from deniable.plausible_deniability.pass_law import PassLaw
 from deniable.privacy.accounting import best, best_again
 from deniable.privacy.composition import joint_split
 from deniable.privacy.loss import ConcentratedEvent, DiscreteLaplaceEvent, Guarantee, PrivacyTestEvent
-from deniable.privacy.step_costs import StepCost, added_up, combine, joint_cost, part_delta
+from deniable.privacy.step_costs import StepCost, _is_noise, added_up, combine, joint_cost, part_delta
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
 from deniable.verification.cost import _tolerance
 
@@ -141,3 +141,10 @@ def test_the_two_derivations_agree_as_closely_as_verification_asks_at_a_very_sma
     above, below = _tolerance("total", steps)
     assert found.epsilon * (1 - below) <= claimed.epsilon <= found.epsilon * (1 + above)
     assert claimed.epsilon < added_up(steps).epsilon
+
+
+def test_only_steps_with_a_guarantee_by_noise_alone_are_noise() -> None:
+    assert _is_noise(step())
+    assert not _is_noise(step(guarantee=None))
+    assert not _is_noise(step(events=(TESTED,)))
+    assert not _is_noise(step(events=(COUNTS, TESTED), guarantee=None))

@@ -2,6 +2,8 @@
 
 import json
 import math
+from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -9,8 +11,12 @@ import numpy as np
 import pytest
 
 from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.errors import InvalidInput
 from deniable.learners.cfs.entropies import (
+    BETA_SHARE,
     GRID,
+    EntropyRecipe,
+    _noise_to_sensitivity,
     canonical,
     entropy,
     entropy_queries,
@@ -123,3 +129,33 @@ def test_one_category_attributes_are_never_parents() -> None:
     table = domain((1, 1), (3, 3))
     parents, _ = greedy_graph(table, np.ones((2, 2)), np.ones((2, 2)), 100, (0, 1))
     assert all(0 not in those for those in parents)
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10**5), Fraction(1, 10**9)])
+def test_the_noise_of_entropies_is_no_more_than_their_budget_asks_for(delta: Fraction) -> None:
+    recipe = EntropyRecipe(epsilon=Fraction(1), delta=delta, epsilon_rows=Fraction(1, 20), noise="laplace")
+    one = recipe.calibrate(Domain((Attribute("a", (0, 1), "nominal", (0, 1)),)))
+    assert _noise_to_sensitivity("laplace", 1, Fraction(1, 2), Fraction(0)) == 2
+    beta = float(delta * BETA_SHARE)
+    assert math.exp(-one.margin / 20) <= beta < math.exp(-(one.margin - 1) / 20)
+    with pytest.raises(InvalidInput, match="epsilon_rows must be less than the structure's epsilon"):
+        replace(recipe, epsilon_rows=Fraction(1)).calibrate(one.domain)
+
+
+def test_a_table_without_entropies_charges_its_rows_and_their_bound_once() -> None:
+    recipe = EntropyRecipe(epsilon=Fraction(1), delta=Fraction(1, 10**6), epsilon_rows=Fraction(1, 20), noise="laplace")
+    none, some = (recipe.calibrate(Domain(attributes)) for attributes in ((one_value(),), (one_value(), two_values())))
+    assert not none.queries
+    assert some.queries
+    assert none.events == some.events[:2]
+    rows, bound = none.events
+    assert (rows.outputs, rows.epsilon) == (1, Fraction(1, 20))
+    assert (bound.outputs, bound.to_record()["delta_per_output"]) == (1, str(recipe.delta * BETA_SHARE))
+
+
+def one_value() -> Attribute:
+    return Attribute("a", (0,), "nominal", (0,))
+
+
+def two_values() -> Attribute:
+    return Attribute("b", (0, 1), "nominal", (0, 1))

@@ -178,6 +178,16 @@ PROOFS: tuple[Proof, ...] = (
         proof="A draw that is finished has used at least two words and ends behind them; one that is not ends at a "
         "negative number. None ends at 0.",
     ),
+    Proof(
+        mutants={"0c4cf225776f": "a tail is rounded up by two units"},
+        proof="A unit is below 2^-128 of the largest term and, with the digits that the exponent adds, below 2^-127 of "
+        "the tail: the bound still exceeds it by less than a part in 10^30, as it says.",
+    ),
+    Proof(
+        mutants={"0b7b2ca35cfc": "one more value of Gaussian noise"},
+        proof="The value is beyond the reach, from which on all values together have a probability that is below the "
+        "last digit of the sum of the others.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
