@@ -13,7 +13,7 @@ from scipy import stats
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import Refused
-from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.foundation.tables import FamilyCounts, PairCounts
 from deniable.learners.cfs.entropies import (
@@ -25,6 +25,7 @@ from deniable.learners.cfs.entropies import (
     count_table,
     entropy,
     grid_sensitivity,
+    largest_entropy,
 )
 from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe
 from deniable.models.graph import Graph, topological_order
@@ -248,6 +249,32 @@ def test_the_number_of_rows_has_the_noise_that_is_charged() -> None:
     low = np.array([mechanism.run(counts, open_stream).rows_low for _ in range(MANY_RUNS)])
     noise = low + mechanism.margin - counts.rows
     assert_discrete(noise, "laplace", event.scale / event.sensitivity)
+
+
+@pytest.mark.parametrize("kind", NOISES)
+def test_the_noise_of_entropies_names_all_that_decides_it_and_leaves_none_impossible(kind: Noise) -> None:
+    recipe = EntropyRecipe(Fraction(1, 5), Fraction(1, 10**6), epsilon_rows=Fraction(1, 10), noise=kind)
+    mechanism, opened = recipe.calibrate(DOMAIN), {}
+
+    def open_stream(*, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:
+        opened[mechanism] = parameters
+        return key(7).stream(step="learn_structure", mechanism=mechanism, inputs="people", parameters=parameters)
+
+    counts = PairCounts(DOMAIN)
+    counts.add(people(1_000))
+    found = mechanism.run(counts, open_stream)
+    assert opened["row_count"] == {"epsilon": Fraction(1, 10)}
+    assert opened["entropies"] == {
+        "noise": kind,
+        "ratio": mechanism.ratio,
+        "sensitivity": grid_sensitivity(found.rows_low),
+        "entropies": len(mechanism.queries),
+        "domain": DOMAIN.digest,
+    }
+    # With so much noise some would be beyond both bounds.
+    at_bounds = {bits in {0.0, largest_entropy(DOMAIN, query)} for query, bits in found.bits.items()}
+    assert all(0 <= bits <= largest_entropy(DOMAIN, query) for query, bits in found.bits.items())
+    assert True in at_bounds
 
 
 @pytest.mark.parametrize("kind", NOISES)
