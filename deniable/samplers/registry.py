@@ -55,7 +55,7 @@ def must_count_seeds(record: Mapping[str, Any]) -> bool:
     Args:
         record: the record's predicate.
     """
-    guarantee = record["spec"]["document"]["synthesis"]["guarantee"]
+    guarantee = record["spec"]["document"].get("synthesis", {}).get("guarantee")
     if guarantee not in SAMPLERS:
         return False
     verification = import_module(f"deniable.samplers.{guarantee}.verification")

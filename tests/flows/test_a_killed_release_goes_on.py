@@ -261,6 +261,7 @@ MOMENTS_OF_HISTOGRAMS = [
 ]
 
 
+@pytest.mark.nightly
 def test_a_killed_release_of_histogram_seeds_whose_key_is_destroyed_is_charged_once(
     tmp_path: Path, server: dict[str, str], prefect: None
 ) -> None:

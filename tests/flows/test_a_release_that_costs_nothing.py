@@ -21,6 +21,7 @@ from tests.whole_release import drawn_release
 pytestmark = pytest.mark.usefixtures("prefect")
 
 
+@pytest.mark.nightly
 def test_it_is_planned_made_audited_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = write_small_release(tmp_path / "spec", **{**LEARNERS["uniform"].asked, **SAMPLERS["seedless"]})
     state = tmp_path / "state"

@@ -79,6 +79,7 @@ def kill_at(gate: Path) -> None:
     os.kill(int(pid), signal.SIGKILL)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     sys.version_info < (3, 11, 5),
     reason="a pool of processes of this Python may wait for a worker that was killed (CPython issue 94777)",

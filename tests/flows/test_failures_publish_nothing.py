@@ -129,6 +129,7 @@ def small_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_record")
 def test_a_release_that_the_disk_had_no_room_for_goes_on_when_it_has(tmp_path: Path) -> None:
     """Nor is anything of it published before: its table has no room, and no other file is as large."""

@@ -45,7 +45,7 @@ from stores.vault.pending_approval import Held, NotPublished
 from tasks.running.step import StepFailed
 from tests.approving import approved
 from tests.catcher import Catcher, catching
-from tests.extent import spread
+from tests.extent import is_night
 from tests.flows.command import environment, run, variables_of_this_server
 from tests.prototypes import Prototype
 from tests.small_release import QUICK, made_up_people, write_small_release
@@ -360,7 +360,7 @@ def paid(paid_once: tuple[Dataset, Prototype]) -> Dataset:
     return dataset
 
 
-@pytest.mark.parametrize("moment", spread(MOMENTS, least=2))
+@pytest.mark.parametrize("moment", MOMENTS if is_night() else MOMENTS[:1])
 def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
     tmp_path: Path, prefect: None, request: pytest.FixtureRequest, moment: tuple[str, str]
 ) -> None:

@@ -139,7 +139,9 @@ def require_all_parts(replayed: Replayed) -> None:
     assert (drawn.outcome, drawn.said) == ("same", "all 6 parts")
 
 
-@pytest.mark.parametrize("kind", list(GUARANTEES))
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[pytest.mark.nightly] if k == "tested_seeds" else []) for k in GUARANTEES]
+)
 def test_a_release_of_each_guarantee_is_replayed_to_the_bit(
     kind: str, made: Mapping[str, Released], origin: Path
 ) -> None:

@@ -51,6 +51,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
         yield Served(tmp_path / "state", tmp_path / "home", port, server)
 
 
+@pytest.mark.nightly
 def test_a_release_whose_prefect_server_goes_away_says_so_and_goes_on_when_it_is_back(
     served: Served, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def forget_plans() -> None:
     loglinear._calibrate_gaussian.cache_clear()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("prefect")
 def test_a_release_asks_little_of_its_servers_and_is_calibrated_once(state: Path, tmp_path: Path, asked: Asked) -> None:
     spec = write_small_release(tmp_path, learner__kind="loglinear", learner__noise="gaussian", synthesis=SEEDLESS)

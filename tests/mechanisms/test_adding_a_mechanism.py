@@ -89,6 +89,7 @@ def test_noise_that_is_half_as_wide_is_found(copy: Path) -> None:
     assert "1 failed" in tried.stdout
 
 
+@pytest.mark.nightly
 def test_a_table_whose_noise_is_left_out_is_found_and_nothing_was_written_for_that(copy: Path) -> None:
     path, right = copy / "deniable" / "learners" / "bucketed" / "steps.py", "counted += law.sample"
     text = path.read_text(encoding="utf-8")

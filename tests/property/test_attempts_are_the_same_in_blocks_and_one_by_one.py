@@ -204,7 +204,10 @@ def junction_tree_net() -> JunctionTreeNet:
     return JunctionTreeNet.of(domain, fit(sizes, tables, iterations=50).model)
 
 
-@pytest.mark.parametrize("kind", ["bayes", "junction", "rules 1", "rules 2", "rules 3"])
+@pytest.mark.parametrize(
+    "kind",
+    ["bayes", "junction", *(pytest.param(f"rules {n}", marks=[pytest.mark.nightly]) for n in (1, 2)), "rules 3"],
+)
 def test_the_scan_releases_the_same_records_with_every_kind_of_model(kind: str) -> None:
     net: Any = junction_tree_net() if kind == "junction" else random_constrained_net(kind)
     net = random_bayes_net("scan", 6) if kind == "bayes" else net

@@ -121,6 +121,7 @@ def test_with_others_it_is_summed_over(monkeypatch: pytest.MonkeyPatch) -> None:
         quantile(found, "age", 0.5, "sex=f")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_sixty_thousand_values_take_little_room() -> None:
     """A matrix of their contrasts would have 3.6 billion entries."""
