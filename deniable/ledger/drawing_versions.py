@@ -37,8 +37,9 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "learn_loglinear": 7,
         # Noisy histograms of bins.
         "learn_independent": 1,
-        # Noisy tables of the chosen families.
-        "learn_privbayes": 1,
+        # Noisy tables of the chosen families. Version 2 makes noisy counts non-negative by a projection that keeps the
+        # table's total; version 1 set negative ones to 0.
+        "learn_privbayes": 2,
         # Noisy attributes, a tree of chosen pairs, and their noisy tables.
         "learn_mst": 1,
         # Noisy attributes, and noisy tables that follow from a public file.
@@ -46,8 +47,8 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         # Rounds of choices and noisy tables. The answers depend on the models fitted in between, so the version covers
         # these.
         "learn_aim": 1,
-        # Noisy tables of attributes given their keys.
-        "learn_pegs_noisy": 1,
+        # Noisy tables of attributes given their keys. Version 2 makes noisy counts non-negative as `learn_privbayes`.
+        "learn_pegs_noisy": 2,
         # Noisy numbers of workers of each destination.
         "learn_origin_destination": 1,
         # Values of open categories and ranges of numbers, proposed for a schema; no release has this step.

@@ -26,7 +26,7 @@ from deniable.learners.independent.histograms import Histograms, bin_of_value, l
 from deniable.learners.loglinear.exponential_mechanism import choose
 from deniable.learners.nist_mst.public_selection import mutual_information
 from deniable.learners.privbayes import structure
-from deniable.learners.privbayes.conditionals import learn_tables, network_of, weights_of
+from deniable.learners.privbayes.conditionals import learn_tables, nearest_table, network_of, weights_of
 from deniable.learners.privbayes.counting import Family, FamilyTables, by_values
 from deniable.learners.privbayes.plan import (
     SENSITIVITY,
@@ -465,12 +465,26 @@ def test_with_enough_budget_the_model_says_what_the_people_do() -> None:
 
 
 def test_an_empty_configuration_has_the_attributes_own_shares_and_else_all_are_equal() -> None:
-    counts = np.array([[-3, 0, -1], [4, 12, 0], [0, 0, -9]], np.int64)
+    counts = np.array([[-3, 0, -1], [8, 16, 1], [1, 0, -2]], np.int64)
     weights = weights_of(counts).astype(float) / UNIT
-    assert weights[1].tolist() == [0.25, 0.75, 0.0]
-    # Noisy sums are 1, 12 and -10.
-    assert weights[[0, 2]] == pytest.approx(np.tile([1 / 13, 12 / 13, 0], (2, 1)))
+    # The total is 20. It is reached with 2 less in each of the two large cells, and nothing in any other.
+    assert weights[1] == pytest.approx([6 / 20, 14 / 20, 0])
+    # Noisy sums of values are 6, 16 and -2: less by 1 in the two that stay.
+    assert weights[[0, 2]] == pytest.approx(np.tile([5 / 20, 15 / 20, 0], (2, 1)))
     assert weights_of(np.full((2, 2), -1, np.int64)).tolist() == [[UNIT // 2] * 2] * 2
+
+
+def test_noise_on_cells_that_nobody_is_in_adds_nobody() -> None:
+    """Two thousand people in one of 400 cells, in fifty configurations, with noise of mean size 10 in each cell."""
+    noise = DiscreteLaplace(Fraction(10)).sample(streams(4)(mechanism="empty cells", parameters={}), 400)
+    table = noise.reshape(50, 8)
+    table[0, 0] += 2000
+    counts = nearest_table(table)
+    assert counts.min() == 0
+    assert counts.sum() == pytest.approx(table.sum())
+    assert counts[0, 0] > 0.9 * counts.sum()
+    clamped = np.maximum(table, 0)
+    assert clamped[0, 0] < 0.6 * clamped.sum(), "set to 0 where negative, the noise adds people to every cell"
 
 
 def test_histograms_are_counted_in_bins_and_spread_evenly_over_their_values() -> None:

@@ -86,10 +86,12 @@ PINNED: dict[str, str] = {
     "structure_pegs/1": "7847b1caa72226f09123c82f674d97761a5f333010a4839bc59d026d4970e86b",
     "learn_independent/1": "ba4eb4d4681192d3736ff937c8616cdefa97a9565285a4e82e4a24ca462f0ca3",
     "learn_privbayes/1": "6310610b873c09657158eeb3123b1459f38bb16af2bcfa51c458ee8d63fc3fec",
+    "learn_privbayes/2": "e16a523a882f0aa0d8fd95f18f2634b930726260555a7428babd15aacb593320",
     "learn_mst/1": "8c76ee8e0658303b191122a458a78d1bb79cc39cc51e78e4b6a8e2fda8ff3cac",
     "learn_nist_mst/1": "e6754395f46dc87e787d1a7451be26701503ecf29cf7f3e42778579d8eb3efc7",
     "learn_aim/1": "01f491d89e96659b9e642cee24afe9f620b022ef43fecf3682a7b8b1126a3ad9",
     "learn_pegs_noisy/1": "b115e94bd73d2a29cabafaea14a0e5c1cb27707afd951cd06833d9b2eafafd82",
+    "learn_pegs_noisy/2": "8c505d340655404a1be246b416b381de6895261a4339fed70135ee5c9099ad02",
     "learn_origin_destination/1": "f4a7fd5269d8600e4f0a935e12047977e08c4af4fcff0ae40a7bad5f30c649d8",
     "draw_diverse/1": "786146201eb335fc22abd31179380b2b13a7a62a41666e939b968e4cd000fad1",
     "draw_imputed/1": "743adf5a6bea45e6f51d9c8e9c048191593b3309b6157f0fac1d321edd2703c5",
@@ -401,8 +403,8 @@ def step_run(
     return opener.digest(products.get("urns", products.get("network", ""))), products
 
 
-def tables_learnt(kind: str, *asked: dict[str, Any], delta: float = 0) -> Callable[[], str]:
-    """What is drawn when a learner measures, which is all in `measured.json` where it has one."""
+def tables_learnt(kind: str, *asked: dict[str, Any], delta: float = 0, model: bool = False) -> Callable[[], str]:
+    """What is drawn when a learner measures, which is all in `measured.json` where it has one; and the model of it."""
 
     def traced() -> str:
         found = []
@@ -413,6 +415,7 @@ def tables_learnt(kind: str, *asked: dict[str, Any], delta: float = 0) -> Callab
                 "learn_parameters", entry, {"graph": Graph.without_edges(DOMAIN).document(DOMAIN)}
             )
             found.append([digest, [table["releases"] for table in products.get("measured", {}).get("tables", ())]])
+            found[-1] += [products["model"]] if model else []
         return str(found)
 
     return traced
@@ -428,7 +431,7 @@ def families_measured() -> str:
     ]
     asked = {"kind": "privbayes", "structure": {"epsilon": 2, "degree": 2}, "parameters": {"epsilon": 2}}
     digest, products = step_run("learn_parameters", asked, {"network": network})
-    return str([digest, [table["releases"] for table in products["measured"]["tables"]]])
+    return str([digest, [table["releases"] for table in products["measured"]["tables"]], products["model"]])
 
 
 def parents_chosen() -> str:
@@ -544,7 +547,7 @@ DRAWINGS: dict[str, Callable[[], str]] = {
     "learn_mst": tables_learnt("mst", {}, {"pooled": "uniform"}, delta=1e-6),
     "learn_nist_mst": tables_learnt("nist_mst", {"selection": PUBLIC_TABLES}, delta=1e-6),
     "learn_aim": tables_learnt("aim", {"workload": "pairs", "max_model": 0.005}, delta=1e-6),
-    "learn_pegs_noisy": tables_learnt("pegs_noisy", {"orders": {"a4": ["a2", "a0"]}}),
+    "learn_pegs_noisy": tables_learnt("pegs_noisy", {"orders": {"a4": ["a2", "a0"]}}, model=True),
     "learn_origin_destination": totals_measured,
     "draw_diverse": diverse_drawn,
     "draw_imputed": imputed_drawn,

@@ -1,7 +1,7 @@
 """Noisy tables of a chosen network, and the Bayesian network that follows from them.
 
-The first attributes have one joint table, by value; each further attribute has one by its parents' buckets. All
-subsequent sums, clamping at 0, and division are post-processing of noisy integers.
+The first attributes have one joint table, by value; each further attribute has one by its parents' buckets. Sums, the
+nearest non-negative counts with the same total, and division are post-processing of noisy integers.
 
 Source: Zhang et al. 2017, Algorithm 1; Ping, Stoyanovich, Howe 2017 (correlated attribute mode).
 """
@@ -16,9 +16,8 @@ import numpy as np
 from deniable.foundation.keys import StreamOpener
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.foundation.tables import Counts, configuration_strides
-from deniable.learners.cfs.parameters import integer_weights
+from deniable.learners.cfs.parameters import Estimates, Probabilities, integer_weights, nearest_with_noisy_totals
 from deniable.learners.cfs.structure import symmetrical_uncertainty
-from deniable.learners.independent.histograms import probabilities_of
 from deniable.learners.privbayes.counting import Family, FamilyTables, by_values
 from deniable.learners.privbayes.plan import NetworkPlan
 from deniable.learners.privbayes.structure import Network
@@ -123,12 +122,38 @@ def _summed(plan: NetworkPlan, joint: Counts, last: Family, family: Family) -> C
     return np.ascontiguousarray(table.reshape(-1, plan.domain.cardinalities[family.child]))
 
 
+def nearest_table(noisy: Counts) -> Estimates:
+    """The nearest non-negative counts with the noisy total of the whole table, or 0 if that is negative.
+
+    Setting negative counts to 0 and keeping the others would add about half the noise's mean size for each cell in
+    which nobody is. All cells of the table have the same noise, and its total is known more precisely than that of any
+    configuration, so the excess is taken back from all cells alike.
+
+    Args:
+        noisy: counts with noise, shape (configurations, values).
+
+    Returns:
+        Estimates of the same shape.
+    """
+    return nearest_with_noisy_totals(noisy.reshape(1, -1)).reshape(noisy.shape)
+
+
 def weights_of(table: Counts) -> Weights:
-    """Conditional probabilities given the parents; for an empty configuration, the marginal probabilities."""
-    shares = probabilities_of(table)
-    empty = np.maximum(table, 0).sum(axis=1) == 0
-    shares[empty] = probabilities_of(table.sum(axis=0, keepdims=True))
+    """Conditional probabilities given the parents; for an empty configuration, the marginal probabilities.
+
+    Args:
+        table: counts with noise, shape (configurations, values).
+    """
+    counts = nearest_table(table)
+    shares = _shares(counts)
+    shares[counts.sum(axis=1) == 0] = _shares(nearest_table(table.sum(axis=0, keepdims=True)))
     return integer_weights(shares)
+
+
+def _shares(counts: Estimates) -> Probabilities:
+    """Shares of non-negative counts in each row; those of a row without any are equal."""
+    total = counts.sum(axis=1, keepdims=True)
+    return np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / counts.shape[1])
 
 
 def network_of(plan: NetworkPlan, tables: Sequence[NoisyTable]) -> BayesNet:
@@ -151,11 +176,11 @@ def _similarities(plan: NetworkPlan, table: NoisyTable) -> tuple[float, ...]:
     """Symmetrical uncertainty of an attribute and each parent's buckets, from noisy counts."""
     parents, child = table.family
     strides = configuration_strides(plan.domain, parents)
-    counts = np.maximum(table.counts, 0)
+    counts = nearest_table(table.counts)
     found = []
     for parent, stride in zip(parents, strides, strict=True):
         bucket = np.arange(len(counts)) // stride % plan.domain.bucket_counts[parent]
-        pair = np.zeros((plan.domain.bucket_counts[parent], plan.domain.cardinalities[child]), np.int64)
+        pair = np.zeros((plan.domain.bucket_counts[parent], plan.domain.cardinalities[child]))
         np.add.at(pair, bucket, counts)
         entropies = (_entropy(each) for each in (pair.sum(axis=1), pair.sum(axis=0), pair))
         # Logarithms on two machines differ in the last digits, and the graph is in the digest of the model.
@@ -163,6 +188,6 @@ def _similarities(plan: NetworkPlan, table: NoisyTable) -> tuple[float, ...]:
     return tuple(found)
 
 
-def _entropy(counts: Counts) -> float:
-    total = int(counts.sum())
+def _entropy(counts: Estimates) -> float:
+    total = counts.sum()
     return -fsum(count / total * log2(count / total) for count in counts.ravel().tolist() if count)
