@@ -39,7 +39,7 @@ from stores.vault.actors import note_start
 from stores.vault.custody import end_custody, keep_key, require_same_key
 from stores.vault.lease import leased, turn
 from stores.vault.private_files import PRIVATE_FOLDER, make_private_folder
-from stores.vault.scratch import is_scratch
+from stores.vault.scratch import is_scratch, sweep_scratch
 from stores.vault.workspace import Workspace
 from tasks.discovery.answer_questions import answer_questions_task
 from tasks.discovery.copy_columns import copy_columns_task
@@ -109,6 +109,7 @@ def make_discovery(spec: ReleaseSpec, plan: DiscoveryPlan, state: Path, *, anew:
         page.about(spec.dataset_name)
         # A discovery that could not be signed at the end must not begin.
         signing_key(state)
+        sweep_scratch(state)
         # One lock for all datasets, because specs, and so discoveries, may share a name.
         with turn(state, "discover"):
             begun = begun_before(state, spec, request_digest(spec, plan))

@@ -158,7 +158,7 @@ def make_release(
         # A release that could not be signed at the end must not begin.
         signing_key(state)
         require_workers(state)
-        require_public_table(asked, state / "cache")
+        require_public_table(asked, state)
         page.say(what_comes_next(state, asked, anew=anew))
         with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
             page.about(asked.dataset_name, workspace.release_id)

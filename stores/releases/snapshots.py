@@ -62,7 +62,7 @@ class Snapshots:
         Raises:
             InvalidInput: the source is missing, incomplete, or lacks columns.
         """
-        with opened_source(self.spec, self.state / "cache") as source:
+        with opened_source(self.spec, self.state) as source:
             made = SnapshotCommitment(self.key)
             _add(made, source.batches(), self.columns)
             return made.digest(self.columns, source.malformed_rows)

@@ -1,17 +1,17 @@
-"""Scratch folders: state folders for replays, separate from everything that is kept.
+"""Scratch folders, which exist for as long as a process works: the table of a ZIP file, the state folder of a replay.
 
-A scratch folder contains its own ledger, MLflow store and key, regardless of the environment: a repeated run must not
-be charged, recorded or published again. The repeated run itself belongs to flows.replay.
+The state folder of a replay contains its own ledger, MLflow store and key, regardless of the environment: a repeated
+run must not be charged, recorded or published again. The repeated run itself belongs to flows.replay.
 """
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
 from deniable.foundation.errors import Refused
-from stores.vault.lease import LEASE, leased
+from stores.vault.lease import LEASE, leased, turn
 from stores.vault.private_files import make_private_folder
 
 _FOLDER = "scratch"
@@ -36,19 +36,25 @@ def scratch_folder(state: Path, name: str, *, keep: bool = False) -> Iterator[Pa
         The scratch folder.
     """
     sweep_scratch(state)
-    folder = Path(mkdtemp(dir=make_private_folder(state / _FOLDER), prefix=f"{name}-", suffix=_SUFFIX))
-    try:
-        with leased(folder):
+    with ExitStack() as kept:
+        with turn(state, _FOLDER):
+            folder = Path(mkdtemp(dir=make_private_folder(state / _FOLDER), prefix=f"{name}-", suffix=_SUFFIX))
+            kept.enter_context(leased(folder))
+        try:
             yield folder
-    finally:
-        if keep:
-            (folder / LEASE).unlink(missing_ok=True)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            if keep:
+                (folder / LEASE).unlink(missing_ok=True)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def sweep_scratch(state: Path) -> None:
     """Remove the scratch folders of killed processes; folders that are kept have no lease."""
-    for lease in (state / _FOLDER).glob(f"*{_SUFFIX}/{LEASE}"):
-        with suppress(Refused, FileNotFoundError), leased(lease.parent):
-            shutil.rmtree(lease.parent, ignore_errors=True)
+    if not (left := list((state / _FOLDER).glob(f"*{_SUFFIX}/{LEASE}"))):
+        return
+    # In its turn, no process has made a folder whose lease it does not have yet.
+    with turn(state, _FOLDER):
+        for lease in left:
+            with suppress(Refused, FileNotFoundError), leased(lease.parent):
+                shutil.rmtree(lease.parent, ignore_errors=True)

@@ -7,6 +7,7 @@ Everything is under one state folder, mode 0700:
     shelf/RELEASE/          internal: the report and the codes that await publication; its folder public/ contains
                             learnt files that may be published
     staging/RELEASE/        files that publication is about to move
+    scratch/                replays, and tables that are unpacked or sorted while they are read; swept
     releases/RELEASE/       public, complete or absent
     mlflow/  prefect/       the embedded services' state
     deployments.json        what form, runs, worker and watch of the deployments share

@@ -110,21 +110,20 @@ def finding_of(check: str) -> str:
     return {"isin": "out of domain", "in_range": "out of range", "number": "not a number"}.get(check, check)
 
 
-def fit_of(spec: ReleaseSpec, cache: Path, vault: Path) -> Fit:
+def fit_of(spec: ReleaseSpec, state: Path) -> Fit:
     """Check how the source of a spec fits its schema.
 
     Args:
         spec: the spec, of which only the source and the schema are used.
-        cache: folder for downloads that anyone may read.
-        vault: folder of restricted files, where an error of the schema's own code, which may quote records, is kept.
+        state: the state folder, in whose vault an error of the schema's own code, which may quote records, is kept.
 
     Raises:
         InvalidInput: the source is missing or lacks columns, or the schema does not fit it.
         Refused: the schema's own code failed.
     """
-    fit = Fit()
+    fit, vault = Fit(), state / "vault"
     try:
-        with opened_source(spec, cache) as source:
+        with opened_source(spec, state) as source:
             for batch in source.batches():
                 fit.take(spec.schema, frame_of(pa.Table.from_batches([batch])))
             fit.malformed, fit.empty = source.malformed_rows, source.empty_rows

@@ -29,7 +29,7 @@ def ingest(workspace: Workspace) -> Reference:
         columns = columns_read(spec.schema)
         step.parameters(**describe_source(spec.source), dataset=Path(spec.dataset).name, columns=len(columns))
         with (
-            opened_source(spec, workspace.state / "cache") as source,
+            opened_source(spec, workspace.state) as source,
             workspace.writing("snapshot.parquet", Audience.RESTRICTED) as path,
         ):
             rows = write_snapshot(path, source)

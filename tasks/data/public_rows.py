@@ -40,12 +40,12 @@ class PublicCounter:
     Attributes:
         spec: the release.
         table: the table.
-        cache: folder for downloads that anyone may read.
+        state: the state folder.
     """
 
     spec: ReleaseSpec
     table: PublicTable
-    cache: Path
+    state: Path
 
     def count(self, empty: Callable[[], T], _: str) -> T:
         """Count all valid rows.
@@ -56,12 +56,12 @@ class PublicCounter:
         """
         table, lines = self.table, f"add the lines that `{command_line('mechanisms select')} SPEC` prints"
         path = _stated_file(self.spec, table.path, table.sha256, lines)
-        return counted_publicly(self.spec, path, empty, self.cache, self._source)
+        return counted_publicly(self.spec, path, empty, self.state, self._source)
 
     @cached_property
     def _source(self) -> "SourceRecords":
         """Return the source's records, which are read once, however often public rows are counted."""
-        return SourceRecords(self.spec, self.cache)
+        return SourceRecords(self.spec, self.state)
 
     def advance(self, amount: int) -> None:
         """Report nothing: a step that reads only public rows takes little time."""
@@ -92,7 +92,7 @@ def digest_of(spec: ReleaseSpec, path: Path) -> str:
 
 
 def counted_publicly(
-    spec: ReleaseSpec, path: Path, empty: Callable[[], T], cache: Path, source: "SourceRecords | None" = None
+    spec: ReleaseSpec, path: Path, empty: Callable[[], T], state: Path, source: "SourceRecords | None" = None
 ) -> T:
     """Count the valid rows of a public file.
 
@@ -100,19 +100,19 @@ def counted_publicly(
         spec: the release, for its schema.
         path: the file.
         empty: makes an empty tally.
-        cache: folder for downloads.
+        state: the state folder.
         source: the source's records, so that they are read once for several tallies.
 
     Raises:
         Refused: the file has no valid row, or one of the two was made from the other (deniable.evaluation.overlap).
     """
     tally, records = empty(), RecordCounts()
-    for codes in _codes(spec, path, cache):
+    for codes in _codes(spec, path, state):
         tally.add(codes)
         records.add(codes)
     if not records.rows:
         raise Refused(f"the public file {path.name} must have valid rows, got none; see the dataset's schema.")
-    confidential = (source or SourceRecords(spec, cache)).records
+    confidential = (source or SourceRecords(spec, state)).records
     if confidential is not None and records.is_made_from(confidential):
         msg = (
             f"the public file {path.name} must be about other people than the source of the release, which is "
@@ -123,14 +123,14 @@ def counted_publicly(
     return tally
 
 
-def require_public_table(spec: ReleaseSpec, cache: Path) -> None:
+def require_public_table(spec: ReleaseSpec, state: Path) -> None:
     """Refuse a table for comparison that is missing, differs from the one that the spec states, or is of the source.
 
     Both tables are read now, before anything is charged, and the source is not read for the comparison later.
 
     Args:
         spec: the release; a release without such a table passes.
-        cache: folder for downloads.
+        state: the state folder.
 
     Raises:
         InvalidInput: there is no such file, or it has another digest.
@@ -140,7 +140,7 @@ def require_public_table(spec: ReleaseSpec, cache: Path) -> None:
     if public is None:
         return
     path = _stated_file(spec, public.file, public.sha256, "correct evaluation.public")
-    counted_publicly(spec, path, _Nothing, cache)
+    counted_publicly(spec, path, _Nothing, state)
 
 
 def _stated_file(spec: ReleaseSpec, file: str, sha256: str, correct: str) -> Path:
@@ -155,19 +155,19 @@ def _stated_file(spec: ReleaseSpec, file: str, sha256: str, correct: str) -> Pat
     return path
 
 
-def public_codes(spec: ReleaseSpec, public: PublicComparison, cache: Path) -> list[Codes]:
+def public_codes(spec: ReleaseSpec, public: PublicComparison, state: Path) -> list[Codes]:
     """Return codes of the valid rows of the public table with which a release is compared.
 
     Args:
         spec: the release.
         public: the table.
-        cache: folder for downloads.
+        state: the state folder.
 
     Raises:
         InvalidInput: the file is missing, or has another digest than the one that `require_public_table` compared.
     """
     path = _stated_file(spec, public.file, public.sha256, "correct evaluation.public")
-    return list(_codes(spec, path, cache))
+    return list(_codes(spec, path, state))
 
 
 class _Nothing:
@@ -194,33 +194,33 @@ class SourceRecords:
 
     Attributes:
         spec: the release.
-        cache: folder for downloads.
+        state: the state folder.
     """
 
     spec: ReleaseSpec
-    cache: Path
+    state: Path
 
     @cached_property
     def records(self) -> RecordCounts | None:
         """Return the source's valid records; None if there is no source, in which case nothing is released."""
-        return _records_of_source(self.spec, self.cache)
+        return _records_of_source(self.spec, self.state)
 
 
-def _records_of_source(spec: ReleaseSpec, cache: Path) -> RecordCounts | None:
+def _records_of_source(spec: ReleaseSpec, state: Path) -> RecordCounts | None:
     """Return the confidential source's valid records; None if there is no source, in which case nothing is released."""
     records = RecordCounts()
     try:
-        for codes in _codes(spec, None, cache):
+        for codes in _codes(spec, None, state):
             records.add(codes)
     except InvalidInput:
         return None
     return records
 
 
-def _codes(spec: ReleaseSpec, path: Path | None, cache: Path) -> Iterator[Codes]:
+def _codes(spec: ReleaseSpec, path: Path | None, state: Path) -> Iterator[Codes]:
     """Yield codes of the valid rows of a file, or of the source."""
     schema, domain, findings = spec.schema, spec.domain, Findings()
-    with opened_source(spec.reading(path), cache) as source:
+    with opened_source(spec.reading(path), state) as source:
         for batch in source.batches():
             recoded = examine(schema, frame_of(pa.Table.from_batches([batch])), findings)
             yield encode(recoded[recoded[VALID]], domain)

@@ -31,7 +31,7 @@ def copy_columns(workspace: Workspace, plan: DiscoveryPlan) -> Reference:
             return step.output(require_same_copy(workspace, workspace.vault / SNAPSHOT, begun.snapshot))
         spec = workspace.spec
         with (
-            opened_source(spec, workspace.state / "cache", columns_of(spec, plan)) as source,
+            opened_source(spec, workspace.state, columns_of(spec, plan)) as source,
             workspace.writing(SNAPSHOT, Audience.RESTRICTED) as path,
         ):
             write_snapshot(path, source)

@@ -90,7 +90,7 @@ def _on_public_table(workspace: Workspace, released: Reference, public: PublicCo
     """Compare the release with a public table; no confidential record is read."""
     spec = workspace.spec
     with recorded_step(workspace, "evaluate_utility", inputs=[released]) as step:
-        rows = public_codes(spec, public, workspace.state / "cache")
+        rows = public_codes(spec, public, workspace.state)
         step.parameters(public_table=public.file, public_table_sha256=public.sha256)
         words = workspace.key().stream(
             step="evaluate_utility",

@@ -95,7 +95,7 @@ def _counter(workspace: Workspace, plan: PlannedStep, part: Reference | None) ->
     """Return the counter of a step's rows: those of its part, of a public table, or none."""
     if part is not None:
         return PartCounter(workspace, part, plan.task)
-    return _NoRows() if plan.public is None else PublicCounter(workspace.spec, plan.public, workspace.state / "cache")
+    return _NoRows() if plan.public is None else PublicCounter(workspace.spec, plan.public, workspace.state)
 
 
 class _NoRows:

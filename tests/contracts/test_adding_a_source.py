@@ -33,7 +33,7 @@ from pathlib import Path
 from stores.tables.sources.headers import read_header
 from stores.tables.sources.reading import Source
 from stores.tables.sources.kinds import open_file
-print(*read_header(Path("people.feather")).names)
+print(*read_header(Path("people.feather"), Path("state")).names)
 print(*(batch.to_pylist() for batch in Source([open_file(Path("people.feather"))], ["town"], 10).batches()))
 """
 

@@ -351,7 +351,7 @@ def test_a_source_that_is_no_regular_file_is_not_opened(
     made(tmp_path / "other" / name)
     with (
         pytest.raises(InvalidInput, match=rf"^the source must be a regular file, but \S+ is {kind}; name the intended"),
-        opened_source(load_spec(path), tmp_path / "cache"),
+        opened_source(load_spec(path), tmp_path),
     ):
         pass
 
@@ -364,7 +364,7 @@ def test_a_folder_that_holds_other_than_files_is_no_source(
     made(folder(tmp_path / "parts") / "1.parquet")
     with (
         pytest.raises(InvalidInput, match=rf"must hold Parquet files and nothing else, and \S+ is {kind}"),
-        opened_source(load_spec(path), tmp_path / "cache"),
+        opened_source(load_spec(path), tmp_path),
     ):
         pass
 
@@ -376,7 +376,7 @@ def test_a_folder_whose_links_lead_back_into_it_is_no_source(tmp_path: Path) -> 
         (tmp_path / "parts" / name).symlink_to(".", target_is_directory=True)
     with (
         pytest.raises(InvalidInput, match=r"must hold Parquet files and nothing else, and \S+ is a link to a folder"),
-        opened_source(load_spec(path), tmp_path / "cache"),
+        opened_source(load_spec(path), tmp_path),
     ):
         pass
 

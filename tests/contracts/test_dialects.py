@@ -118,11 +118,11 @@ def test_the_line_of_a_refusal_is_the_line_that_helps(tmp_path: Path) -> None:
 def test_a_header_states_what_a_draft_must_declare(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(text(["a title", "town;hours", "Ash;1"]).encode())
-    header = read_header(path, ["hours", "town", "other"])
+    header = read_header(path, tmp_path, ["hours", "town", "other"])
     assert (header.names, header.entries) == (("town", "hours"), {"delimiter": ";", "skip_rows": 1})
     path.write_bytes(b"town,hours\nAsh,1\n")
-    assert read_header(path, ["hours"]).entries == {}
-    assert read_header(path).names == ("town", "hours")
+    assert read_header(path, tmp_path, ["hours"]).entries == {}
+    assert read_header(path, tmp_path).names == ("town", "hours")
 
 
 def test_a_dialect_that_contradicts_itself_is_refused(tmp_path: Path) -> None:

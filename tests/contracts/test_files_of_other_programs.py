@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from traceback import format_exception_only
 from typing import Any
 from zipfile import ZipFile
@@ -28,6 +29,7 @@ from stores.tables.tables import VALID, encode, read_frames, write_snapshot
 from tasks.data.validate import Findings, examine
 from tests.sas_files import write_sas
 from tests.spreadsheets import Day, write_xlsx
+from tests.watched_folders import watching_folders
 
 SCHEMA = """
 from schemas.table import boolean, dates, nominal, numeric, table
@@ -128,7 +130,7 @@ def spec_of(folder: Path, source: str) -> ReleaseSpec:
 
 def digest_of_codes(spec: ReleaseSpec) -> tuple[int, str]:
     """The number of valid rows, and a digest of their codes."""
-    with opened_source(spec, spec.folder / "cache") as source:
+    with opened_source(spec, spec.folder) as source:
         write_snapshot(spec.folder / "snapshot.parquet", source)
     frames = [examine(spec.schema, frame, Findings()) for frame in read_frames(spec.folder / "snapshot.parquet")]
     codes = np.concatenate([encode(frame[frame[VALID]], spec.domain) for frame in frames])
@@ -142,7 +144,7 @@ def test_a_table_has_the_same_codes_whichever_program_wrote_it(tmp_path: Path, s
     expected = digest_of_codes(spec_of(tmp_path, "reference.csv"))
     assert expected[0] == ROWS
     assert digest_of_codes(spec_of(tmp_path, f"people{suffix}")) == expected
-    assert set(read_header(tmp_path / f"people{suffix}", list(PEOPLE)).names) == set(PEOPLE)
+    assert set(read_header(tmp_path / f"people{suffix}", tmp_path, list(PEOPLE)).names) == set(PEOPLE)
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
@@ -152,7 +154,7 @@ def test_a_table_is_read_in_chunks_whose_size_changes_nothing(tmp_path: Path, su
     WRITERS[suffix](path)
     spec = spec_of(tmp_path, path.name)
     columns = ["TOWN", "AGE", "HOURS"]
-    with opened_source(spec, tmp_path / "cache", columns) as source:
+    with opened_source(spec, tmp_path, columns) as source:
         source._rows = rows
         batches = list(source.batches())
     assert max(map(len, batches)) <= rows
@@ -194,7 +196,7 @@ def test_a_column_that_a_file_lacks_is_named(tmp_path: Path, suffix: str) -> Non
     spec = spec_of(tmp_path, path.name)
     with (
         pytest.raises(InvalidInput, match="and lacks WEIGHT"),
-        opened_source(spec, tmp_path / "cache", ["AGE", "WEIGHT"]),
+        opened_source(spec, tmp_path, ["AGE", "WEIGHT"]),
     ):
         pass
 
@@ -204,7 +206,7 @@ def test_a_name_that_differs_by_case_alone_is_shown(tmp_path: Path) -> None:
     said = r"lacks age, Region \(it has AGE\); check their names in it, or correct the schema"
     with (
         pytest.raises(InvalidInput, match=said),
-        opened_source(spec_of(tmp_path, "people.sav"), tmp_path / "cache", ["SEX", "age", "Region"]),
+        opened_source(spec_of(tmp_path, "people.sav"), tmp_path, ["SEX", "age", "Region"]),
     ):
         pass
 
@@ -275,14 +277,14 @@ def test_another_sheet_or_row_is_refused_with_the_line_that_helps(
     write_xlsx(tmp_path / "people.xlsx", sheets)
     columns = ["TOWN", "AGE"]
     spec = spec_of(tmp_path, "people.xlsx")
-    with pytest.raises(InvalidInput, match=seen) as caught, opened_source(spec, tmp_path / "cache", columns):
+    with pytest.raises(InvalidInput, match=seen) as caught, opened_source(spec, tmp_path, columns):
         pass
     assert "Ash" not in str(caught.value)
     stated = str(caught.value).partition("state it in the spec: source: ")[2]
     assert line in stated
-    with opened_source(spec_of(tmp_path, stated), tmp_path / "cache", columns) as source:
+    with opened_source(spec_of(tmp_path, stated), tmp_path, columns) as source:
         assert [row for batch in source.batches() for row in batch.to_pylist()] == [{"TOWN": "Ash", "AGE": "30"}]
-    header = read_header(tmp_path / "people.xlsx", columns)
+    header = read_header(tmp_path / "people.xlsx", tmp_path, columns)
     assert "".join(f", {name}: {value}" for name, value in header.entries.items()) == f", {line}"
 
 
@@ -290,7 +292,7 @@ def test_empty_rows_and_rows_of_units_in_a_sheet_are_no_records(tmp_path: Path) 
     rows = [["TOWN", "AGE"], ["name", "years"], ["Ash", 30], [], ["Elm", 41], [], []]
     write_xlsx(tmp_path / "people.xlsx", {"a": rows})
     spec = spec_of(tmp_path, "{kind: file, path: people.xlsx, unit_rows: 1, sheet: a}")
-    with opened_source(spec, tmp_path / "cache", ["TOWN", "AGE"]) as source:
+    with opened_source(spec, tmp_path, ["TOWN", "AGE"]) as source:
         assert sum(map(len, source.batches())) == 2
         assert source.empty_rows == 1
 
@@ -313,22 +315,47 @@ def test_a_zip_file_with_any_other_number_of_tables_is_refused(
         digest_of_codes(spec_of(tmp_path, "people.zip"))
 
 
-def test_a_table_in_a_zip_file_has_the_dialect_that_the_spec_states_and_is_not_left_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    places = tmp_path / "temporary"
-    places.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(places))
+def test_a_table_in_a_zip_file_has_the_dialect_that_the_spec_states_and_is_not_left_unpacked(tmp_path: Path) -> None:
+    places = tmp_path / "scratch"
     with ZipFile(tmp_path / "people.zip", "w") as archive:
         archive.writestr("t.csv", "AGE;TOWN\n30;Ash\n")
     columns = ["AGE", "TOWN"]
     with pytest.raises(InvalidInput, match=r"people\.zip must be written .*split at semicolons") as caught:
-        opened_source(spec_of(tmp_path, "people.zip"), tmp_path / "cache", columns).__enter__()
+        opened_source(spec_of(tmp_path, "people.zip"), tmp_path, columns).__enter__()
     spec = spec_of(tmp_path, str(caught.value).partition("state it in the spec: source: ")[2])
-    with opened_source(spec, tmp_path / "cache", columns) as source:
-        assert [path.stat().st_mode & 0o077 for path in places.iterdir()] == [0]
+    with opened_source(spec, tmp_path, columns) as source:
+        assert [path.stat().st_mode & 0o077 for path in (places, *places.iterdir())] == [0, 0]
+        assert [path.read_text() for path in places.glob("*/t.csv")] == ["AGE;TOWN\n30;Ash\n"]
         assert [row for batch in source.batches() for row in batch.to_pylist()] == [{"AGE": "30", "TOWN": "Ash"}]
     assert not list(places.iterdir())
+
+
+def test_a_zip_file_that_cannot_be_unpacked_says_where_and_what_to_do(tmp_path: Path) -> None:
+    write_zip(tmp_path / "people.zip")
+    (tmp_path / "scratch").write_text("a file in the place of the folder")
+    said = r"people\.zip is unpacked in the state folder .* unpack the source yourself and name the table"
+    with pytest.raises(InvalidInput, match=said):
+        digest_of_codes(spec_of(tmp_path, "people.zip"))
+
+
+def test_no_reader_puts_a_copy_among_temporary_files_or_beside_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary, state = tmp_path / "temporary", tmp_path / "state"
+    for folder in (temporary, state):
+        folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    for suffix, write in WRITERS.items():
+        write(tmp_path / f"people{suffix}")
+    specs = {suffix: spec_of(tmp_path, f"people{suffix}") for suffix in WRITERS}
+    with watching_folders(temporary, tmp_path) as watched:
+        for spec in specs.values():
+            with opened_source(spec, state, ["AGE"]) as source:
+                assert sum(map(len, source.batches())) == ROWS
+        assert watched.made() == set()
+        NamedTemporaryFile(dir=temporary).close()
+        assert len(watched.made()) == 1
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def check(folder: Path, column: str, values: list[str | None]) -> Path:
 def test_the_proposed_line_mends_the_misfit(tmp_path: Path, column: str, values: list[str | None], line: str) -> None:
     path = check(tmp_path, column, values)
     spec = load_spec(path)
-    before = fit_of(spec, tmp_path / "cache", tmp_path / "vault")
+    before = fit_of(spec, tmp_path)
     assert before.valid < before.rows
     found = proposals_of(spec, before)
     proposal = next(each for each in found if each.line == line)
@@ -68,7 +68,7 @@ def test_the_proposed_line_mends_the_misfit(tmp_path: Path, column: str, values:
     assert "10" not in said.replace("1,234.50", "")
     place = path if proposal.is_of_spec else tmp_path / "mine.py"
     place.write_text(proposal.write(place.read_text()))
-    after = fit_of(load_spec(path), tmp_path / "cache", tmp_path / "vault")
+    after = fit_of(load_spec(path), tmp_path)
     # A code that means missing is no longer invalid; its rows are left out until the table keeps them.
     assert (after.invalid, after.valid + after.missing) == (0, 10)
     assert path.read_text().startswith("# kept\n")
@@ -78,7 +78,7 @@ def test_the_proposed_line_mends_the_misfit(tmp_path: Path, column: str, values:
 def test_what_can_be_read_in_two_ways_is_proposed_in_both_and_left_to_a_person(tmp_path: Path) -> None:
     path = check(tmp_path, 'dates("2020-01-01", "2020-12-31")', ["03/04/2020", "05/06/2020"])
     spec = load_spec(path)
-    found = proposals_of(spec, fit_of(spec, tmp_path / "cache", tmp_path / "vault"))
+    found = proposals_of(spec, fit_of(spec, tmp_path))
     assert {each.line for each in found} == {f'"a": dates(..., written="{form}")' for form in ("%d/%m/%Y", "%m/%d/%Y")}
     assert not any(each.is_certain for each in found)
 
@@ -86,7 +86,7 @@ def test_what_can_be_read_in_two_ways_is_proposed_in_both_and_left_to_a_person(t
 def test_values_of_records_are_in_no_proposal(tmp_path: Path) -> None:
     path = check(tmp_path, NAMES, ["Ann Smith", "yes"])
     spec = load_spec(path)
-    said = "\n".join(in_words(proposals_of(spec, fit_of(spec, tmp_path / "cache", tmp_path / "vault"))))
+    said = "\n".join(in_words(proposals_of(spec, fit_of(spec, tmp_path))))
     assert 'other="other"' in said
     assert "Ann" not in said
 

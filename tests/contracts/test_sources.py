@@ -235,7 +235,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
 def read_package(folder: Path, source: dict[str, Any]) -> list[list[Any]]:
     """The rows of a source that is a package."""
     spec = load_spec(write_small_release(folder / "spec", people=[], source=source))
-    with opened_source(spec, folder / "cache") as opened:
+    with opened_source(spec, folder) as opened:
         return [list(row.values()) for batch in opened.batches() for row in batch.to_pylist()]
 
 

@@ -9,7 +9,11 @@ import io
 import json
 import sqlite3
 import struct
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 import pandas as pd
 import pytest
@@ -35,6 +39,18 @@ def careless(rows):
 
 schema =''',
 )
+
+# Reads the first records of a source, says so, and waits.
+READS = """
+import sys
+from pathlib import Path
+from schemas.spec.release_spec import load_spec
+from stores.tables.sources.reading import opened_source
+with opened_source(load_spec(Path(sys.argv[1])), Path(sys.argv[2])) as source:
+    next(source.batches())
+    print("reading", flush=True)
+    sys.stdin.read()
+"""
 
 # What there is to look into; a kind that is missing would be searched in vain.
 KINDS = {
@@ -90,14 +106,50 @@ def test_no_file_of_ours_is_ever_among_the_temporary_files_or_in_the_home(looked
     assert {path.parent for path in controls} == {Path(environment(looked_at.home)["TMPDIR"])}
 
 
-@pytest.mark.parametrize(("way", "in_the_vault"), [("too many invalid", set()), ("careless schema", {WORD})])
+CHANGES: dict[str, dict[str, Any]] = {
+    "too many invalid, an earlier reader killed": {
+        "max_invalid_share": 0,
+        "source": {"kind": "file", "path": "people.zip"},
+    },
+}
+
+
+def leave_unpacked_table(spec: Path, state: Path, home: Path) -> None:
+    """Kill a process that reads the table of a ZIP file, and require that it is left in a private folder of the state.
+
+    Args:
+        spec: a spec whose source is `people.zip`.
+        state: the state folder.
+        home: the user's home, which contains the folder of temporary files.
+    """
+    table = spec.parent / "people.csv"
+    with ZipFile(spec.parent / "people.zip", "w") as archive:
+        archive.write(table, table.name)
+    table.unlink()
+    arguments = [sys.executable, "-c", READS, str(spec), str(state)]
+    with subprocess.Popen(arguments, env=environment(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == b"reading\n"
+        reader.kill()
+    # It had no time to remove anything: what follows is about a copy that is really there.
+    [(left, canaries)] = files_with_canaries(state, home).items()
+    assert canaries == set(CANARIES)
+    folder = Path(left).parent
+    assert folder.parent == state / "scratch"
+    assert [place.stat().st_mode & 0o077 for place in (folder, folder.parent)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("way", "in_the_vault"),
+    [("too many invalid, an earlier reader killed", set()), ("careless schema", {WORD})],
+)
 def test_a_release_that_fails_tells_no_value_either(way: str, in_the_vault: set[str], tmp_path: Path) -> None:
-    spec = write_release_with_canaries(
-        tmp_path / "spec", **({"max_invalid_share": 0} if way == "too many invalid" else {})
-    )
+    spec = write_release_with_canaries(tmp_path / "spec", **CHANGES.get(way, {}))
+    state, home = tmp_path / "state", tmp_path / "home"
     if way == "careless schema":
         (spec.parent / "people.py").write_text(CARELESS)
-    state, home = tmp_path / "state", tmp_path / "home"
+    if way.endswith("killed"):
+        leave_unpacked_table(spec, state, home)
     done = run("release", "make", spec, "--state", state, home=home, PREFECT_LOGGING_LEVEL="DEBUG")
     assert done.returncode == 1, done.stderr
     assert [canary for canary in CANARIES if canary in done.stdout + done.stderr] == []

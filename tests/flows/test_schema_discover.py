@@ -35,7 +35,8 @@ from stores.releases.resumable_releases import sweep_claims
 from stores.tables.sources.reading import opened_source
 from stores.tables.tables import write_snapshot
 from stores.vault.custody import keep_key
-from stores.vault.lease import all_leased
+from stores.vault.lease import LEASE, all_leased
+from stores.vault.private_files import make_private_folder
 from stores.vault.workspace import Workspace
 from tasks.data.fit import fit_of
 from tasks.discovery import answer_questions as answering
@@ -285,7 +286,10 @@ def test_what_is_kept_of_a_discovery_is_not_swept_away_with_releases_that_never_
         with all_leased(state, "a backup is made"):
             pass
         sweep_claims(state)
+        unpacked = make_private_folder(state / "scratch" / "unpacked-1.scratch")
+        (unpacked / LEASE).touch()
         assert not discover(state, spec, PLAN).charged
+        assert not unpacked.exists(), "what a killed reader left is removed, though the source is not read again"
     assert len(charges(folder)) == 1
 
 
@@ -348,7 +352,7 @@ def test_columns_of_a_parquet_file_are_proposed_as_a_schema_reads_them(folder: P
     place = folder / "people.py"
     written = with_proposals(place.read_text(), proposed(found.answers), found.discovery)
     place.write_text(written.replace(', other="other"', ""))
-    fit = fit_of(load_spec(folder / "people.yaml"), state / "cache", state / "vault")
+    fit = fit_of(load_spec(folder / "people.yaml"), state)
     assert set(fit.by_finding) == {"flag", "number", "age"}
     assert all(set(counts) == {"missing"} for counts in fit.by_finding.values()), "what is proposed is what is read"
 
@@ -368,7 +372,7 @@ def test_records_without_a_person_count_for_no_one(folder: Path) -> None:
     assert len(requests) == 2, "a discovery is not resumed with other counts"
     workspace = Workspace(state=folder / "state", release_id="people", spec=spec, mlflow_run_id="")
     keep_key(workspace, ReleaseKey(bytes(32)))
-    with opened_source(spec, folder / "cache", ("charge", "person")) as source:
+    with opened_source(spec, folder, ("charge", "person")) as source:
         write_snapshot(workspace.vault / "snapshot.parquet", source)
     snapshot = workspace.refer("snapshot", "snapshot.parquet", Audience.RESTRICTED)
     assert answering._counted(workspace, plan, snapshot) == {"charge": {"theft": 300}}

@@ -17,12 +17,14 @@ from sqlalchemy.exc import OperationalError
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.release_spec import DatabaseSource, ReleaseSpec, load_spec
 from stores.ledger.accounts import source_marks
+from stores.tables.sources import databases
 from stores.tables.sources.databases import _engine, place_of
 from stores.tables.sources.reading import opened_source
 from stores.tables.tables import VALID, encode, read_frames, write_snapshot
 from tasks.data.ingest import describe_source
 from tasks.data.validate import Findings, examine
 from tests.postgres import PASSWORD, fresh_database
+from tests.watched_folders import watching_folders
 
 SCHEMA = """
 from schemas.table import boolean, dates, nominal, numeric, table
@@ -85,7 +87,7 @@ def spec_of(folder: Path, **source: Any) -> ReleaseSpec:
 
 def digest_of_codes(spec: ReleaseSpec) -> tuple[int, str]:
     """The number of valid rows, and a digest of their codes."""
-    with opened_source(spec, spec.folder / "cache") as source:
+    with opened_source(spec, spec.folder) as source:
         write_snapshot(spec.folder / "snapshot.parquet", source)
     frames = [examine(spec.schema, frame, Findings()) for frame in read_frames(spec.folder / "snapshot.parquet")]
     codes = np.concatenate([encode(frame[frame[VALID]], spec.domain) for frame in frames])
@@ -112,13 +114,59 @@ def test_a_database_has_the_codes_that_the_same_table_in_a_file_has(
 def test_a_database_is_read_in_chunks(tmp_path: Path, kind: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEOPLE_DATABASE", MADE[kind](tmp_path))
     spec = spec_of(tmp_path, connection="PEOPLE_DATABASE", query=ORDERED)
-    with opened_source(spec, tmp_path / "cache", ["Home town", "sex"]) as source:
+    with opened_source(spec, tmp_path, ["Home town", "sex"]) as source:
         source._rows = 2
         batches = list(source.batches())
     assert max(map(len, batches)) <= 2
     assert [tuple(row.values()) for batch in batches for row in batch.to_pylist()] == [
         (town, None if sex is None else str(sex)) for sex, _, town, *_ in ROWS
     ]
+
+
+# More than SQLite's or, with its limit below, DuckDB's memory, in an order that they must make.
+MUCH = {
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
+    "SELECT printf('%0500d', i * 7919 % 20011) AS town FROM n ORDER BY town",
+    "duckdb": "SELECT hash(range)::VARCHAR AS town FROM range(1000000) ORDER BY town",
+}
+
+
+def temporary_files_of_sqlite() -> list[str]:
+    """What SQLite has open in this process and has removed already, so that no folder shows it."""
+    opened = [str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+    return sorted(place for place in opened if "etilqs_" in place)
+
+
+@pytest.mark.parametrize("kind", MUCH)
+def test_what_a_database_sorts_on_a_disk_lies_in_the_state_folder_alone(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, data = tmp_path / "state", tmp_path / "data"
+    for folder in (state, data):
+        folder.mkdir()
+    monkeypatch.setenv("PEOPLE_DATABASE", MADE[kind](data))
+    connected = databases._DuckDbTable._connected
+
+    def with_little_memory(table: Any) -> Any:
+        connection = connected(table)
+        connection.execute("SET memory_limit = '40MB'; SET threads = 1")
+        return connection
+
+    monkeypatch.setattr(databases._DuckDbTable, "_connected", with_little_memory)
+    spec = spec_of(data, connection="PEOPLE_DATABASE", query=MUCH[kind])
+    before = temporary_files_of_sqlite()
+    with watching_folders(data) as watched, opened_source(spec, state, ["town"]) as source:
+        source._rows = 5000
+        batches = source.batches()
+        first = next(batches)["town"].to_pylist()
+        assert first == sorted(first)
+        spilled = [path for path in (state / "scratch").glob("*/*") if path.name.startswith("duckdb_temp")]
+        assert bool(spilled) == (kind == "duckdb")
+        assert all(path.parent.stat().st_mode & 0o077 == 0 for path in spilled)
+        assert temporary_files_of_sqlite() == before
+        assert watched.made() == set()
+        list(batches)
+    assert not list((state / "scratch").glob("*"))
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
@@ -134,7 +182,7 @@ def test_a_connection_only_reads(tmp_path: Path, kind: str, monkeypatch: pytest.
     spec = spec_of(tmp_path, connection="PEOPLE_DATABASE", query="SELECT nextval('visits') AS sex")
     with (
         pytest.raises(InvalidInput, match="must answer for the source query, and did not"),
-        opened_source(spec, tmp_path / "cache", ["sex"]) as source,
+        opened_source(spec, tmp_path, ["sex"]) as source,
     ):
         list(source.batches())
 
@@ -278,6 +326,6 @@ def test_columns_of_bytes_are_refused(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, url="sqlite:///people.db", table="people")
     with (
         pytest.raises(InvalidInput, match="must hold numbers or text, and one has bytes"),
-        opened_source(spec, tmp_path / "cache", ["sex"]) as source,
+        opened_source(spec, tmp_path, ["sex"]) as source,
     ):
         list(source.batches())

@@ -13,7 +13,7 @@ ALL = [*VALID, *MISSING, *OUT_OF_SCOPE, *INVALID, *UNREADABLE]
 
 
 def fit(tmp_path: Path, suffix: str = ".csv") -> Fit:
-    return fit_of(load_spec(write_people(tmp_path, ALL, suffix=suffix)), tmp_path / "cache", tmp_path / "vault")
+    return fit_of(load_spec(write_people(tmp_path, ALL, suffix=suffix)), tmp_path)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -50,7 +50,7 @@ def test_a_code_without_a_group_is_out_of_the_domain_and_not_no_number(tmp_path:
     )
     (tmp_path / "t.csv").write_text("site,n\na,1\nc,x\nb,2\n")
     (tmp_path / "t.yaml").write_text("name: t\ndataset: t.py\nsource: t.csv\nepsilon: 1\n")
-    found = fit_of(load_spec(tmp_path / "t.yaml"), tmp_path / "cache", tmp_path / "vault")
+    found = fit_of(load_spec(tmp_path / "t.yaml"), tmp_path)
     assert found.by_finding == {"site": {"out of domain": 1}, "n": {"not a number": 1}}
     assert found.examples["site", "out of domain"] == {"c": 1}
     assert found.valid == 2
@@ -75,5 +75,5 @@ def test_a_large_code_is_the_same_beside_nulls(tmp_path: Path) -> None:
     )
     pq.write_table(pa.table({"code": [code, None, 7], "n": [1, None, 2]}), tmp_path / "t.parquet")
     (tmp_path / "t.yaml").write_text("name: t\ndataset: t.py\nsource: t.parquet\nepsilon: 1\n")
-    found = fit_of(load_spec(tmp_path / "t.yaml"), tmp_path / "cache", tmp_path / "vault")
+    found = fit_of(load_spec(tmp_path / "t.yaml"), tmp_path)
     assert (found.rows, found.valid) == (3, 3)

@@ -57,7 +57,7 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
         )
     path = spec.folder / spec.learner.public_file
     digest = digest_of(spec, path)
-    stated = derived_from_public(spec.learner, spec.domain, _Rows(spec, path, state / "cache"), digest)
+    stated = derived_from_public(spec.learner, spec.domain, _Rows(spec, path, state), digest)
     yaml = YAML()
     yaml.default_flow_style = None
     yaml.width = 110
@@ -71,20 +71,20 @@ class _Rows:
 
     spec: "ReleaseSpec"
     path: Path
-    cache: Path
+    state: Path
 
     def count(self, empty: Callable[[], T], _: str) -> T:
         """Count all valid rows; see `deniable.mechanisms.Counter`."""
         from tasks.data.public_rows import counted_publicly  # noqa: PLC0415 - as above
 
-        return counted_publicly(self.spec, self.path, empty, self.cache, self._source)
+        return counted_publicly(self.spec, self.path, empty, self.state, self._source)
 
     @cached_property
     def _source(self) -> "SourceRecords":
         """Return the source's records, which are read once, however often public rows are counted."""
         from tasks.data.public_rows import SourceRecords  # noqa: PLC0415 - as above
 
-        return SourceRecords(self.spec, self.cache)
+        return SourceRecords(self.spec, self.state)
 
     def advance(self, amount: int) -> None:
         """Do nothing: the progress of counting public rows is not shown."""

@@ -52,6 +52,7 @@ def begin_release(state: Path) -> Path | None:
         describes_itself,
         header_lines,
         is_file,
+        read_header_of,
         require_other,
         said_of_descriptions,
         write_draft,
@@ -91,7 +92,8 @@ def begin_release(state: Path) -> Path | None:
     read = list(said_of_descriptions(book[1])) or ["Nothing of the table was read."]
     ask.say("", f"Written: {schema}, {spec}. {read[0]}", *read[1:])
     if is_file(source) and ask.yes("Compare the column names of the table with the schema?", default=True):
-        ask.say(*header_lines(book[0], draft, Path(source)))
+        header = read_header_of(book[0], Path(source), state)
+        ask.say(*header_lines(book[0], draft, Path(source), header))
     loaded = load_spec(spec)
     ask.say("")
     if is_file(source) and ask.yes("Count what does not fit? The counts are exact, for this console", default=True):

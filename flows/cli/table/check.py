@@ -62,7 +62,7 @@ def check_table(place: Path, state: Path) -> int:
 
     forget_examples(state / "vault", spec.name)
     with at_work("Reading the table"):
-        fit = fit_of(spec, state / "cache", state / "vault")
+        fit = fit_of(spec, state)
     _say(*fit_lines(spec, fit))
     if fit.examples:
         place = write_examples(fit, state / "vault", spec.name)
@@ -176,7 +176,7 @@ def _proposed(place: Path, state: Path) -> "tuple[ReleaseSpec, Sequence[Proposal
 
     try:
         with at_work("Reading the table"):
-            fit = fit_of(spec, state / "cache", state / "vault")
+            fit = fit_of(spec, state)
     except WrittenOtherwise as error:
         if not isinstance(spec.source, FileSource):
             raise

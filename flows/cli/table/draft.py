@@ -62,7 +62,7 @@ def _formats() -> tuple[str, ...]:
     return FORMATS
 
 
-def _run(asked: argparse.Namespace, _: Path) -> int:
+def _run(asked: argparse.Namespace, state: Path) -> int:
     from deniable.foundation.domain import Person  # noqa: PLC0415 - as above
     from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
     from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
@@ -78,7 +78,7 @@ def _run(asked: argparse.Namespace, _: Path) -> int:
     codebook = read_codebooks(asked.codebooks, asked.format)
     what = " and ".join(map(str, asked.codebooks))
     draft = draft_of(codebook, what, wanted_columns(asked.columns), quoting=quoting)
-    header = read_header_of(codebook, Path(source)) if asked.check_header else None
+    header = read_header_of(codebook, Path(source), state) if asked.check_header else None
     files = write_draft(
         draft,
         name=name,
@@ -94,7 +94,7 @@ def _run(asked: argparse.Namespace, _: Path) -> int:
     )
     _say(*_drafted(draft, files, quoting=quoting))
     _say(*said_of_descriptions(asked.codebooks))
-    if asked.check_header:
+    if header is not None:
         _say(*header_lines(codebook, draft, Path(source), header))
     elif not any(map(describes_itself, asked.codebooks)):
         _say("Only the codebook was read. Use --check-header to compare the column names of the table with it.")

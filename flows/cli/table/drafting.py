@@ -138,26 +138,22 @@ def counted_as(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def read_header_of(codebook: "Codebook", source: Path) -> "Header":
+def read_header_of(codebook: "Codebook", source: Path, state: Path) -> "Header":
     """Read the column names of a table, which are in the line that names variables of a codebook."""
     from stores.tables.sources.headers import read_header  # noqa: PLC0415 - imports pyarrow
 
-    return read_header(source, list(codebook.variables))
+    return read_header(source, state, list(codebook.variables))
 
 
-def header_lines(codebook: "Codebook", draft: "Draft", source: Path, header: "Header | None" = None) -> Iterator[str]:
+def header_lines(codebook: "Codebook", draft: "Draft", source: Path, header: "Header") -> Iterator[str]:
     """Compare the column names of a table with a codebook. Names that are not in the codebook are not printed.
 
     Args:
         codebook: the codebook.
         draft: what was drafted from it.
         source: the table.
-        header: its column names, if they have been read.
-
-    Raises:
-        InvalidInput: the table cannot be read.
+        header: its column names.
     """
-    header = header or read_header_of(codebook, source)
     names = header.names
     drafted = [column.name for column in draft.columns]
     missing = [name for name in drafted if name not in names]

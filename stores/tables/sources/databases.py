@@ -27,6 +27,7 @@ from schemas.source_libraries import library_for
 from schemas.spec.release_spec import DatabaseSource
 from stores.servers.ui_links import is_loopback_host
 from stores.tables.sources.contract import TableFile, reading, require_different, require_readable
+from stores.vault.scratch import scratch_folder
 
 _CONNECT_S: Final = 10
 _IN_FILES: Final = ("sqlite", "duckdb")
@@ -159,8 +160,16 @@ def _is_here(host: str) -> bool:
     return host.startswith("/") or is_loopback_host(host)
 
 
-def open_database(place: Place) -> TableFile:
+@contextmanager
+def open_database(place: Place, state: Path) -> Iterator[TableFile]:
     """Open a database and find the columns.
+
+    Args:
+        place: where it is.
+        state: the state folder, in which DuckDB sorts what does not fit in memory.
+
+    Yields:
+        The table, which can be read until the block ends.
 
     Raises:
         InvalidInput: it does not answer, or has no such table.
@@ -168,7 +177,11 @@ def open_database(place: Place) -> TableFile:
     if place.file is not None:
         require_regular(place.file, "the source")
         require_readable(place.file, str(place.file))
-    return _DuckDbTable(place) if place.is_of_duckdb else _SqlTable(place)
+    if not place.is_of_duckdb:
+        yield _SqlTable(place)
+        return
+    with scratch_folder(state, "sorted") as folder:
+        yield _DuckDbTable(place, folder)
 
 
 class _SqlTable:
@@ -219,8 +232,7 @@ def _engine(place: Place) -> sa.Engine:
     """What connects to a database, to read alone."""
     try:
         if place.file is not None:
-            address = f"file:{quote(str(place.file))}?mode=ro"
-            creator = partial(sqlite3.connect, address, uri=True, check_same_thread=False)
+            creator = partial(_read_sqlite, place.file)
             return sa.create_engine("sqlite://", creator=creator, poolclass=sa.NullPool)
         if place.url.get_backend_name() == _POSTGRESQL:
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -236,18 +248,27 @@ def _engine(place: Place) -> sa.Engine:
         ) from None
 
 
+def _read_sqlite(file: Path) -> sqlite3.Connection:
+    """Connect to a file of SQLite, to read alone."""
+    connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, check_same_thread=False)
+    # What it sorts would else be among the system's temporary files.
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
 class _DuckDbTable:
     """A table or a query of a file of DuckDB.
 
     Args:
         place: where it is.
+        scratch: folder for what DuckDB puts on a disk; by default it would be beside the file.
     """
 
     malformed_rows = empty_rows = 0
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, scratch: Path) -> None:
         self.name = place.named
-        self._place = place
+        self._place, self._scratch = place, scratch
         self._library = library_for("the source", "duckdb")
         with _answering(place, self._library.Error), closing(self._connected()) as connection:
             schema = connection.sql(self._statement("*")).limit(0).to_arrow_table().schema
@@ -265,7 +286,9 @@ class _DuckDbTable:
     def _connected(self) -> Any:
         # Nothing is fetched from a network, whatever a query names.
         offline = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-        return self._library.connect(str(self._place.file), read_only=True, config=offline)
+        return self._library.connect(
+            str(self._place.file), read_only=True, config=offline | {"temp_directory": str(self._scratch)}
+        )
 
     def _statement(self, columns: str) -> str:
         if self._place.table is not None:

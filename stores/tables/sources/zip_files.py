@@ -1,16 +1,16 @@
-"""ZIP files with one table, which is unpacked into a private temporary folder for as long as it is read."""
+"""ZIP files with one table, which is unpacked into a scratch folder of the state folder for as long as it is read."""
 
 import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from deniable.foundation.errors import InvalidInput
 from schemas.spec.source_kinds import ZIP, is_of, kind_of_source
+from stores.vault.scratch import scratch_folder
 
 _IS_ENCRYPTED: Final = 0x1
 _PASSED_OVER: Final = ("__MACOSX", ".")
@@ -18,11 +18,12 @@ _MOST_MEMBERS: Final = 10_000
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
+def unpacked(path: Path, state: Path) -> Iterator[Path]:
     """The table in a ZIP file, as a file; any other file as it is.
 
     Args:
         path: the file.
+        state: the state folder, in which it is unpacked.
 
     Yields:
         A file, which exists until the block ends.
@@ -33,8 +34,16 @@ def unpacked(path: Path) -> Iterator[Path]:
     if not is_of(ZIP, path.name):
         yield path
         return
-    with TemporaryDirectory(prefix="deniable-") as folder:
-        yield _unpack(path, Path(folder))
+    with ExitStack() as kept:
+        try:
+            place = _unpack(path, kept.enter_context(scratch_folder(state, "unpacked")))
+        except OSError:
+            raise InvalidInput(
+                f"the source {path} is unpacked in the state folder {state} while it is read, and there is no room, or "
+                "this user may not write there; make room, name another folder with --state, or unpack the source "
+                "yourself and name the table."
+            ) from None
+        yield place
 
 
 def _unpack(path: Path, folder: Path) -> Path:
@@ -44,10 +53,10 @@ def _unpack(path: Path, folder: Path) -> Path:
             place = folder / PurePosixPath(member.filename).name
             with archive.open(member) as packed, place.open("wb") as plain:
                 shutil.copyfileobj(packed, plain)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error):
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error):
         raise InvalidInput(
-            f"the source {path} must be a complete ZIP file, and there must be room to unpack it in the folder for "
-            "temporary files; get it again, or unpack it yourself and name the table."
+            f"the source {path} must be a complete ZIP file, and is not; get it again, or unpack it yourself and name "
+            "the table."
         ) from None
     return place
 
