@@ -51,6 +51,7 @@ REASONS = {
     "stores/surveys/survey_folder.py::publish_survey_folder": NEW,
     "stores/surveys/survey_folder.py::stage_survey": NEW,
     "stores/tables/sources/contract.py::require_readable": "the source, behind require_regular",
+    "stores/tables/sources/databases.py::_read_sqlite": "the source, behind require_regular",
     "stores/tables/sources/reading.py::_extract": NEW,
     "stores/tables/sources/reading.py::_sha256": "a wheel that is_file has found, or that pip has just written",
     "stores/tables/sources/zip_files.py::_unpack": NEW,
