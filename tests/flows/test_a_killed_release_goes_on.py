@@ -191,7 +191,7 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
 ) -> None:
     spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128, budget=exact_budget(tmp_path))
     state = tmp_path / "killed" / "state"
-    for moment, step in spread(MOMENTS, most=5):
+    for moment, step in spread(MOMENTS, least=3, most=3):
         status = run_and_kill(spec, state, moment, step, server)
         assert status == -signal.SIGKILL, (moment, step)
         whole = [release_of(state)] if step in AFTER_PUBLICATION else []

@@ -480,6 +480,7 @@ def test_a_run_and_a_version_that_were_added_to_the_release_are_named_as_foreign
     }
 
 
+@pytest.mark.nightly
 def test_a_deleted_run_that_was_restored_is_as_it_was(kept: Kept) -> None:
     kept.client.delete_run(kept.steps["clean"])
     kept.client.restore_run(kept.steps["clean"])
@@ -671,7 +672,7 @@ def test_what_is_put_on_the_shelf_is_named_wherever_it_is(kept: Kept) -> None:
     }
 
 
-@pytest.mark.parametrize("place", ["report.html", "released.parquet", "public/model.json", "public"])
+@pytest.mark.parametrize("place", spread(["report.html", "released.parquet", "public/model.json", "public"], least=2))
 def test_what_is_a_link_on_the_shelf_is_named_though_the_same_lies_where_it_points(
     place: str, kept: Kept, tmp_path: Path
 ) -> None:
@@ -681,14 +682,16 @@ def test_what_is_a_link_on_the_shelf_is_named_though_the_same_lies_where_it_poin
     assert any(f"{kept.name}/{place} is a link" in fault for fault in found[OWNER])
 
 
-@pytest.mark.parametrize("kind", ["releases", "shelf"])
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "whole"), spread([("releases", False), ("shelf", False), ("releases", True), ("shelf", True)], least=2)
+)
 def test_a_folder_that_is_a_link_is_named(kept: Kept, tmp_path: Path, kind: str, *, whole: bool) -> None:
     folder = kept.state / kind if whole else kept.state / kind / kept.name
     _behind_a_link(folder, tmp_path / "elsewhere" / "folder")
     assert audited(kept) == {OWNER: (f"{folder.relative_to(kept.state.parent)} {LINK}",)}
 
 
+@pytest.mark.nightly
 def test_a_record_that_is_a_link_is_named(kept: Kept, tmp_path: Path) -> None:
     _behind_a_link(kept.shelf / RECORD, tmp_path / "record")
     assert f"{RECORD} was added to the shelf" in audited(kept)[SHELF]
@@ -704,7 +707,7 @@ def test_what_came_to_the_shelf_after_sealing_by_a_refresh_is_no_change(kept: Ke
     assert audited(kept)[SHELF] == ("drift.json was added to the shelf",)
 
 
-@pytest.mark.parametrize("mode", [0o666, 0o664, 0o646])
+@pytest.mark.parametrize("mode", spread([0o664, 0o666, 0o646], least=2))
 def test_a_published_file_that_others_may_write_is_named(kept: Kept, mode: int) -> None:
     (kept.folder / "synthetic.csv").chmod(mode)
     (kept.shelf / "report.html").chmod(mode)
@@ -733,6 +736,7 @@ def test_an_artifact_that_is_a_link_is_named_though_the_same_lies_where_it_point
     }
 
 
+@pytest.mark.nightly
 def test_a_folder_of_artifacts_that_is_reached_by_a_link_is_named(kept: Kept, tmp_path: Path) -> None:
     run = kept.artifact("", kept.steps["clean"]).parent
     (run / "artifacts").mkdir(parents=True, exist_ok=True)
@@ -749,6 +753,7 @@ def test_a_run_that_says_it_is_of_the_release_is_named(kept: Kept) -> None:
     assert audited(kept) == {FOREIGN: (f"run the release, better ({added.info.run_id}) {CLAIMS}",)}
 
 
+@pytest.mark.nightly
 def test_a_version_of_the_release_s_model_that_names_no_run_is_named(kept: Kept) -> None:
     kept.client.create_registered_model("better")
     kept.client.create_model_version("better", f"models:/{kept.model}")
@@ -810,6 +815,7 @@ def test_a_ledger_whose_end_was_cut_off_lacks_what_the_record_shows(kept: Kept) 
     assert found[PUBLISHED] == (f"no entry states that {kept.name} was published",)
 
 
+@pytest.mark.nightly
 def test_a_ledger_that_was_forged_as_a_whole_is_found_by_the_record(kept: Kept) -> None:
     numbers = own_numbers(kept)
 

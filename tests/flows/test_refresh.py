@@ -374,6 +374,7 @@ def test_a_refresh_that_was_killed_and_comes_twice_is_one_release(
     assert dataset.as_it_is[2] == charged
 
 
+@pytest.mark.nightly
 def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(tmp_path: Path, prefect: None) -> None:
     dataset = begun_in(tmp_path, "before", "validate")
     (begun,) = begun_releases(dataset.state)

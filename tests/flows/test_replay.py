@@ -140,7 +140,11 @@ def require_all_parts(replayed: Replayed) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=[pytest.mark.nightly] if k == "tested_seeds" else []) for k in GUARANTEES]
+    "kind",
+    [
+        pytest.param(k, marks=[pytest.mark.nightly] if k in {"tested_seeds", "histogram_seeds"} else [])
+        for k in GUARANTEES
+    ],
 )
 def test_a_release_of_each_guarantee_is_replayed_to_the_bit(
     kind: str, made: Mapping[str, Released], origin: Path

@@ -9,9 +9,10 @@ from tests.mechanisms.audit.audit import PARTS, parts_of
 from tests.mechanisms.audit.twins import TWINS, Twin
 from tests.mechanisms.audit.whole import SUBJECTS, findings_of, findings_of_twin
 
-# By day one twin of each mechanism for each combination of parts that must find it.
-_BY_DAY = {(twin.subject, twin.parts): twin for twin in reversed(TWINS) if not twin.takes_long}
-TRIED = [twin for twin in TWINS if is_night() or _BY_DAY.get((twin.subject, twin.parts)) is twin]
+# By day one twin of each mechanism, and one for each combination of parts that must find it.
+_SHORT = [twin for twin in reversed(TWINS) if not twin.takes_long]
+_BY_DAY = [*{twin.subject: twin for twin in _SHORT}.values(), *{twin.parts: twin for twin in _SHORT}.values()]
+TRIED = [twin for twin in TWINS if is_night() or any(each is twin for each in _BY_DAY)]
 
 
 AUDITED = [

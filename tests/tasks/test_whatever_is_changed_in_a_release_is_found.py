@@ -20,7 +20,7 @@ from tests.extent import is_night
 from tests.published import Place, Published, another, at, chained, faults, leaves, shuffles, with_change
 from tests.whole_release import drawn_release
 
-POSITIONS = 110 if is_night() else 12
+POSITIONS = 110 if is_night() else 7
 """Positions in each file, at each of which a byte is changed, one is removed and one is put in."""
 STRANGER = "a register that nobody knows of"
 

@@ -33,6 +33,11 @@ PROOFS: tuple[Proof, ...] = (
         "all are offered if none is positive, and nothing of it depends on data, whatever its words.",
     ),
     Proof(
+        mutants={"23d49dcd9f2b": "all scores of the first choice are 1"},
+        proof="A choice looks at how far candidates are behind the best one alone: if all scores are equal, nothing "
+        "depends on them.",
+    ),
+    Proof(
         mutants={
             "65255c2f6475": "parents in the order of their choice",
             "647c8645e6f9": "parents of the first table in the order of their choice",
