@@ -46,16 +46,15 @@ from tests.warm import run_module
 
 PLAN = DiscoveryPlan(questions=asked(["charge"], ["age"]), epsilon=Fraction(2), delta=Fraction(1, 10**6))
 OPTIONS = ("--column", "charge", "--range", "age", "--epsilon", "2", "--delta", "1e-6")
-BETWEEN = ("writing", "events.json", 1)
-"""Between the reservation and the draw."""
 MOMENTS = [
     ("during", "copy_columns", 0),
     ("before", "answer_questions", 0),
-    BETWEEN,
+    ("writing", "events.json", 1),  # between the reservation and the draw
     ("before", "publish_discovery", 1),
     ("renaming", "discoveries/", 1),
     ("after", "publish_discovery", 1),
 ]
+BY_DAY = MOMENTS[2:4]
 
 
 def write_people(folder: Path) -> Path:
@@ -76,7 +75,7 @@ def test_a_discovery_killed_at_every_step_repeats_its_draws_and_is_charged_once(
         return run_module("tests.flows.killed", words, env=told, cwd=ROOT).returncode
 
     outputs = set()
-    for moment, step, charged in MOMENTS if is_night() else [BETWEEN]:
+    for moment, step, charged in MOMENTS if is_night() else BY_DAY:
         assert killed(moment, step) == -signal.SIGKILL, (moment, step)
         found = state_ledger(state).charges("people")
         assert len(found) == charged, (moment, step)
