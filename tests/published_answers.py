@@ -20,7 +20,11 @@ class PublishedAnswers:
 
     def __init__(self, document: Mapping[str, Any], plan: LoglinearPlan) -> None:
         self._plan = plan
-        releases = [Release.from_document(each) for entry in document["tables"] for each in entry["releases"]]
+        releases = [
+            Release.from_document(each)
+            for entry in document["tables"]
+            for each in (*entry["releases"], *entry.get("binned", ()))
+        ]
         self._tables = iter(sorted(releases, key=lambda release: release.turn))
         self._choices = iter(document["choices"])
 

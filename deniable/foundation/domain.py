@@ -151,6 +151,20 @@ class Attribute:
         units = [int(number * scale) for number in exact]
         return units[: len(last)], units[len(last) : -1], units[-1], scale
 
+    def edges(self, codes: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Where the numbers of some values begin, and where those after them do, in units of a common fraction.
+
+        A value without a bin reaches to the next one; the last one is as wide as the one before it.
+
+        Args:
+            codes: at least two values, ascending.
+        """
+        first, last, step, _ = self._in_units
+        starts = [first[code] for code in codes]
+        if self.bins is not None:
+            return starts, [last[code] + step for code in codes]
+        return starts, [*starts[1:], 2 * starts[-1] - starts[-2]]
+
     def bins_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """The code of each number's bin, -1 if it is in none; for an attribute with bins.
 

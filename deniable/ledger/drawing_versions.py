@@ -33,8 +33,8 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         # none by values, where there are more than 50 attributes; version 5 finds zeros in noisy pairs of more than 30
         # attributes, which later choices follow; version 6 tries fewer orders of the attributes before each choice;
         # version 7 fits to fewer simulated records before each choice, and the last model from the factors of the one
-        # before.
-        "learn_loglinear": 7,
+        # before; version 8 counts numbers by growing bins, too.
+        "learn_loglinear": 8,
         # Noisy histograms of bins.
         "learn_independent": 1,
         # Noisy tables of the chosen families. Version 2 makes noisy counts non-negative by a projection that keeps the

@@ -79,7 +79,7 @@ def check_measurements(
         if account is not None:
             yield from account(measured, events)
 
-    releases = [release for table in measured.tables for release in table.releases]
+    releases = [release for table in measured.tables for release in table.every_release]
     note = (
         f"{len(releases)} releases of {len(measured.tables)} tables, "
         f"{sum(prod(release.sums.shape) for release in releases):,} numbers"
@@ -125,7 +125,7 @@ def faults_of_account(measured: Measurements, events: Sequence[MechanismEvent]) 
     Only the learner knows how many choices an event that charges a whole rho covers.
     """
     for law in ("gaussian", "laplace"):
-        releases = [each for table in measured.tables for each in table.releases if each.noise.law == law]
+        releases = [each for table in measured.tables for each in table.every_release if each.noise.law == law]
         spent, covered = sum((release.cost for release in releases), Fraction(0)), cost_of(events, law)
         if spent > covered:
             yield f"releases with {law} noise cost {float(spent):.6g}, but events cover {float(covered):.6g}"

@@ -1,5 +1,6 @@
 """`measured.json`: everything that a learner measured, written and read; one format for all learners.
 
+Format 4 also has counts of growing bins; a document without any is written in format 3, which is otherwise the same.
 Format 3 states the law of noise of every release, how the measured rows were obtained, and every choice with its turn.
 Format 2, which only the log-linear learner wrote, is still read, so that its releases remain verifiable. The first
 version, which stated no format and held floating-point means, is not read here: the log-linear learner's verification
@@ -19,10 +20,12 @@ from numpy.typing import NDArray
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
+from deniable.measurements.growing_bins import growing_bins
 from deniable.measurements.noisy_tables import Cells, MeasuredTable, NoiseLaw, Release, cells_of_query
 
 FILE: Final = "measured.json"
 FORMAT: Final = "deniable/measured/3"
+FORMAT_WITH_BINS: Final = "deniable/measured/4"
 BEFORE: Final = "deniable/measured/2"
 
 Sampling = Literal["census", "simple random", "unknown"]
@@ -157,7 +160,7 @@ class Measurements:
             raise InvalidInput(f"{fault}; correct the learner.")
         names = self.domain.names
         return {
-            "format": FORMAT,
+            "format": FORMAT_WITH_BINS if any(table.binned for table in self.tables) else FORMAT,
             "learner": self.learner,
             "universe": self.universe.document(),
             "records": self.records,
@@ -177,6 +180,8 @@ class Measurements:
             "reason": table.reason,
             "releases": [release.document() for release in table.releases],
         }
+        if table.binned:
+            document["binned"] = [release.document() for release in table.binned]
         return document if table.denoised is None else {**document, "denoised": table.denoised.tolist()}
 
     def _choice(self, choice: Choice) -> dict[str, Any]:
@@ -192,7 +197,7 @@ class Measurements:
 
     @classmethod
     def from_document(cls, domain: Domain, document: Mapping[str, Any]) -> "Measurements":
-        """Read `measured.json`, of this format or of format 2.
+        """Read `measured.json`, of format 2, 3 or 4.
 
         Args:
             domain: the public domain, from `schema.json`.
@@ -213,8 +218,8 @@ class Measurements:
         written = document["format"]
         if written == BEFORE:
             document = _as_now(document)
-        elif written != FORMAT:
-            raise InvalidInput(f"{FILE} must be of the format {FORMAT}, got {written}; take a later version")
+        elif written not in (FORMAT, FORMAT_WITH_BINS):
+            raise InvalidInput(f"{FILE} must be of the format {FORMAT_WITH_BINS}, got {written}; take a later version")
         if set(document) != _ENTRIES:
             raise InvalidInput(f"{FILE} must have the entries of its format, got {', '.join(sorted(document))}")
         if list(document["buckets"]) != list(domain.names):
@@ -283,11 +288,22 @@ class Measurements:
         for release in table.releases:
             if release.sums.shape != asked:
                 yield f"its sums must have the shape {asked}, got {release.sums.shape}"
+        if table.binned:
+            yield from self._faults_of_bins(table)
         if table.denoised is not None:
             if table.denoised.shape != cells:
                 yield f"its denoised counts must have the shape {cells}, got {table.denoised.shape}"
             elif not (np.isfinite(table.denoised).all() and (table.denoised >= 0).all()):
                 yield "its denoised counts must be numbers, none below 0"
+
+    def _faults_of_bins(self, table: MeasuredTable) -> Iterator[str]:
+        bins = growing_bins(self.domain.attributes[table.attributes[0]])
+        if table.attributes != table.by_values or len(table.attributes) != 1 or bins is None:
+            yield "only a number with growing bins, counted by values, can be counted by these, too"
+            return
+        for release in table.binned:
+            if release.sums.shape != (bins.size,):
+                yield f"its sums of growing bins must have the shape {(bins.size,)}, got {release.sums.shape}"
 
     def _resolution(self, table: MeasuredTable) -> tuple[int, ...]:
         """The attributes that a table has by values, either as stated or because buckets are single values."""
@@ -301,7 +317,7 @@ class Measurements:
             if not whole or not 0 <= choice.chosen < choice.candidates:
                 yield f"{FILE}: a choice must be one of its candidates, got {choice}"
                 return
-        turns = [release.turn for table in self.tables for release in table.releases]
+        turns = [release.turn for table in self.tables for release in table.every_release]
         turns += [choice.turn for choice in self.choices]
         if len(set(turns)) < len(turns):
             yield f"{FILE}: two queries have the same turn"
@@ -322,10 +338,12 @@ def _whole_numbers(name: str, own: Sequence[Any]) -> NDArray[np.int64]:
 
 def _read_table(domain: Domain, number: int, entry: Mapping[str, Any]) -> MeasuredTable:
     where = f"{FILE}, table {number} ({', '.join(map(str, entry['attributes']))})"
-    if set(entry) - {"denoised"} != _TABLE or not isinstance(entry["reason"], str):
+    if set(entry) - {"denoised", "binned"} != _TABLE or not isinstance(entry["reason"], str):
         raise InvalidInput(f"{where}: it must have the entries of its format, got {', '.join(sorted(entry))}")
     try:
-        releases = tuple(Release.from_document(each) for each in entry["releases"])
+        releases, binned = (
+            tuple(Release.from_document(each) for each in entry.get(name, ())) for name in ("releases", "binned")
+        )
     except InvalidInput as error:
         raise InvalidInput(f"{where}: {error}") from None
     return MeasuredTable(
@@ -335,6 +353,7 @@ def _read_table(domain: Domain, number: int, entry: Mapping[str, Any]) -> Measur
         differences=domain.subset(entry["differences"]),
         reason=entry["reason"],
         denoised=_cells(entry["denoised"]) if "denoised" in entry else None,
+        binned=binned,
     )
 
 

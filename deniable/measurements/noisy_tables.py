@@ -152,6 +152,8 @@ class MeasuredTable:
         reason: the learner's reason for measuring it, in a word.
         denoised: the learner's estimate of its counts in all cells, if any. It must be a function of the document's
             integers and of random words independent of the data.
+        binned: releases of the counts of its attribute's growing bins (`growing_bins`), if it has one attribute and
+            these were counted, too. `values` does not include them.
     """
 
     attributes: tuple[int, ...]
@@ -160,6 +162,7 @@ class MeasuredTable:
     differences: tuple[int, ...] = ()
     reason: str = ""
     denoised: Cells | None = None
+    binned: tuple[Release, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -167,9 +170,14 @@ class MeasuredTable:
         return self.releases[0].sums.shape
 
     @property
+    def every_release(self) -> tuple[Release, ...]:
+        """All releases, those of growing bins last."""
+        return (*self.releases, *self.binned)
+
+    @property
     def cost(self) -> Fraction:
         """The total cost of its releases, in the unit of their law."""
-        return sum((release.cost for release in self.releases), Fraction(0))
+        return sum((release.cost for release in self.every_release), Fraction(0))
 
     @cached_property
     def values(self) -> Cells:

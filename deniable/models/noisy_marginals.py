@@ -99,6 +99,11 @@ class NoisyMarginal:
         axes = range(self.values.ndim)
         return tuple(self.values.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes)
 
+    @property
+    def variance_of_sum(self) -> float:
+        """Noise variance of the sum of `values`."""
+        return float(np.broadcast_to(self.deviation**2, self.values.shape).sum())
+
     @cached_property
     def deviation(self) -> Cells:
         """Noise standard deviation of `values`: a scalar, or an array in the table's shape if entries are sums."""
@@ -117,6 +122,32 @@ class NoisyMarginal:
         return NoisyMarginal(self.attributes, (*self.releases, *other.releases), self.noise, self.amount, self.terms)
 
 
+@dataclass(frozen=True, eq=False)
+class EstimatedMarginal:
+    """Unbiased estimates of the counts of one attribute, from several of its tables.
+
+    Attributes:
+        attributes: the attribute.
+        values: the estimates, shape (buckets,).
+        deviation: their standard deviations, same shape.
+        variance_of_sum: the variance of the sum of all.
+    """
+
+    attributes: tuple[int, ...]
+    values: Cells
+    deviation: Cells
+    variance_of_sum: float
+
+    @property
+    def sums_along(self) -> tuple[Cells, ...]:
+        """The estimates, as the sums along the only axis."""
+        return (self.values,)
+
+    def differences(self, _: Sequence[int]) -> list[int]:
+        """No attribute is a difference of two buckets."""
+        return []
+
+
 def measured_table(
     table: NoisyMarginal,
     *,
@@ -124,6 +155,7 @@ def measured_table(
     sizes: Sequence[int] = (),
     reason: str,
     denoised: Cells | None = None,
+    binned: NoisyMarginal | None = None,
 ) -> MeasuredTable:
     """Convert a table to the form in which all learners publish.
 
@@ -133,8 +165,16 @@ def measured_table(
         sizes: number of buckets of each attribute of the domain, if differences may have been released.
         reason: the reason for measuring it.
         denoised: the estimate of its counts.
+        binned: counts of the growing bins of the attribute, if it is one that has them.
     """
-    releases = tuple(
+    differences = tuple(table.differences(sizes)) if sizes else ()
+    own = () if binned is None else _releases(binned)
+    return MeasuredTable(table.attributes, _releases(table), by_values, differences, reason, denoised, own)
+
+
+def _releases(table: NoisyMarginal) -> tuple[Release, ...]:
+    """The releases, with the law of the noise of each."""
+    return tuple(
         Release(
             sums=each.sums,
             noise=NoiseLaw(table.noise, table.amount * each.multiplier / each.shares),
@@ -143,8 +183,6 @@ def measured_table(
         )
         for each in table.releases
     )
-    differences = tuple(table.differences(sizes)) if sizes else ()
-    return MeasuredTable(table.attributes, releases, by_values, differences, reason, denoised)
 
 
 def marginal_of(table: MeasuredTable) -> NoisyMarginal:

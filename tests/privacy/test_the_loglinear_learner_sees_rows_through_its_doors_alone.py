@@ -218,7 +218,8 @@ def test_one_row_changes_nothing_but_one_cell_and_scores_by_one(
     assert not findings
     layout = plan.layout
     assert releases.shares == layout.table_shares
-    assert releases.one_way == dict(zip(layout.counted, layout.one_way_shares, strict=True))
+    assert releases.one_way == dict(zip(layout.counted, layout.value_shares, strict=True))
+    assert releases.binned == {6: layout.bin_shares[layout.counted.index(6)]}
     assert releases.choices.get("tree", 0) == layout.tree_choices
     assert releases.choices.get("extra", 0) <= layout.extra_choices
     if epsilon == "40":

@@ -34,7 +34,15 @@ DOMAIN = Domain(
 Document = dict[str, Any]
 
 
-VERSIONS = {"as now": Layout.of, "as in version 2": Layout.of_version_2}
+def layout_of_version_2(domain: Domain, _: str = "gaussian") -> Layout:
+    return Layout.of_version_2(domain)
+
+
+def layout_of_version_7(domain: Domain, _: str = "gaussian") -> Layout:
+    return Layout.of_version_7(domain)
+
+
+VERSIONS = {"as now": Layout.of, "as in version 2": layout_of_version_2, "as in version 7": layout_of_version_7}
 
 
 def plan_of(noise: Any, version: str = "as now", domain: Domain = DOMAIN) -> LoglinearPlan:
@@ -254,7 +262,7 @@ CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
     "a part that is none": (lambda found: found["universe"].update(part=3), "must state part, sampling and rows"),
     "rows taken in no known way": (lambda found: found["universe"].update(sampling="any"), "sampling must be one of"),
     "an attribute left out of the order": (lambda found: found["order"].pop(), "the order must have each attribute"),
-    "a later version": (lambda found: found.update(format="deniable/measured/4"), "must be of the format"),
+    "a later version": (lambda found: found.update(format="deniable/measured/5"), "must be of the format"),
 }
 
 

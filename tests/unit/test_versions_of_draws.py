@@ -73,6 +73,7 @@ PINNED: dict[str, str] = {
     "learn_loglinear/5": "c7c92f24c1883786119434a06883f61861093828bb7cd6c77d8c72780b304b59",
     "learn_loglinear/6": "ff158e9454b84148d06fe1540d16a6261adca196da97053345d0950bb1b17c16",
     "learn_loglinear/7": "471b74ec9df29da41a4396d45293414830f88565c619d20c189514faae4a199e",
+    "learn_loglinear/8": "471b74ec9df29da41a4396d45293414830f88565c619d20c189514faae4a199e",
     "discover/1": "23d29a35efce88238910e61a59058706701eca2a6b405bbc6b5a0fc6e827f047",
     "noise_seeds/1": "5cc6c68abdb3041ca7ea33843b68acbc64a4965838ad66ab39cfffac7dc368cb",
     "synthesize/1": "ced796830f0df753b570d097e44d5830714e1c9995c4768219dea4b3dae5f372",
@@ -208,6 +209,19 @@ def wide_network_learnt() -> str:
     plan = LoglinearRecipe(epsilon=20 * EPSILON, delta=DELTA, noise="gaussian").calibrate(Domain(tuple(attributes)))
     learn_network(plan, RowCounter(lambda: [rows]), opener)
     return opener.digest("")
+
+
+def tailed_network_learnt() -> str:
+    """A number of so many values that it is counted by growing bins, too."""
+    domain = Domain((*DOMAIN.attributes[:3], Attribute("wage", tuple(range(60)), "numeric", tuple(range(60)))))
+    rows = np.concatenate([people()[:, :3], (people()[:, [1]] * 17 + people()[:, [2]] ** 2) % 60], axis=1)
+    traced = []
+    for noise in ("laplace", "gaussian"):
+        opener = Traced()
+        plan = LoglinearRecipe(epsilon=EPSILON, delta=DELTA, noise=noise).calibrate(replace(domain, target="a0"))
+        learn_network(plan, RowCounter(lambda: [rows]), opener)
+        traced.append(opener.digest(""))
+    return " ".join(traced)
 
 
 def histogram_noised() -> str:
@@ -585,7 +599,14 @@ OTHERWISE: dict[str, tuple[str, Callable[[], str]]] = {
         "5a5ebe988742ff4b56e335247b5834474247375caa15bbbc601c031e270fbe97",
         origins_drawn_otherwise,
     ),
-    "learn_loglinear/7": ("ee88a2e309603bb934e511ba9ba395323b599288d823dd6522eb5e49dabb7e46", wide_network_learnt),
+    "learn_loglinear/8 of a number with a tail": (
+        "b06a9b1a4188e05c9e7c0f548606afccc6f638a62b21e8361858e2188b56d53a",
+        tailed_network_learnt,
+    ),
+    "learn_loglinear/8 of a wide table": (
+        "ee88a2e309603bb934e511ba9ba395323b599288d823dd6522eb5e49dabb7e46",
+        wide_network_learnt,
+    ),
 }
 """What entries of a spec that came later draw, or wide tables, by the version that they have in common with others."""
 

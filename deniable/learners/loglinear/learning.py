@@ -6,12 +6,14 @@ computed from their answers. Noise, cost and fitting do not belong here.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.foundation.domain import Domain
 from deniable.foundation.tables import Counts
 from deniable.learners.loglinear.candidate_queries import CandidateQueries, CandidateQuery, score
 from deniable.learners.loglinear.estimation.buckets import Bucketed, bucketed
@@ -31,14 +33,24 @@ from deniable.learners.loglinear.estimation.maximum_entropy import (
     with_known,
 )
 from deniable.learners.loglinear.estimation.structural_zeros import structural_zeros
+from deniable.learners.loglinear.estimation.tailed_counts import BinnedCounts
 from deniable.learners.loglinear.estimation.within_bucket_tables import within_bucket_counts
 from deniable.learners.loglinear.measurements import PrivateQueries
-from deniable.learners.loglinear.plan import BATCHES, PART, TABLES_PER_ATTRIBUTE, LoglinearPlan, Noise, in_batches
+from deniable.learners.loglinear.plan import (
+    BATCHES,
+    PART,
+    TABLES_PER_ATTRIBUTE,
+    LoglinearPlan,
+    Noise,
+    for_bins,
+    in_batches,
+)
 from deniable.measurements.document import Choice as PublishedChoice
 from deniable.measurements.document import Measurements, Universe
+from deniable.measurements.growing_bins import growing_bins
 from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.flat_tables import Attributes
-from deniable.models.noisy_marginals import NoisyMarginal, measured_table
+from deniable.models.noisy_marginals import EstimatedMarginal, NoisyMarginal, measured_table
 
 Reason = Literal["tree", "target", "extra", "values"]
 
@@ -125,6 +137,7 @@ class Learnt:
         attributes: the buckets of each attribute, with denoised counts of the values; one bucket if there is one
             value.
         ones: noisy one-way marginals.
+        binned: counts of growing bins of some attributes, by column number.
         tables: noisy tables over buckets, in the order in which they were first measured.
         reasons: the reason for measuring each of them.
         choices: all choices, in order.
@@ -135,6 +148,7 @@ class Learnt:
 
     attributes: tuple[Bucketed, ...]
     ones: tuple[NoisyMarginal, ...]
+    binned: Mapping[int, NoisyMarginal]
     tables: tuple[NoisyMarginal, ...]
     reasons: tuple[Reason, ...]
     choices: tuple[Choice, ...]
@@ -150,7 +164,13 @@ class Learnt:
         """
         sizes = [own.size for own in self.attributes]
         ones = [
-            measured_table(one, by_values=one.attributes, reason="one-way", denoised=self.attributes[i].counts)
+            measured_table(
+                one,
+                by_values=one.attributes,
+                reason="one-way",
+                denoised=self.attributes[i].counts,
+                binned=self.binned.get(i),
+            )
             for one in self.ones
             for i in one.attributes
         ]
@@ -158,7 +178,7 @@ class Learnt:
             measured_table(table, by_values=by_values, sizes=sizes, reason=reason, denoised=counts)
             for table, reason, by_values, counts in self._all_tables()
         ]
-        taken = {release.turn for table in (*ones, *tables) for release in table.releases}
+        taken = {release.turn for table in (*ones, *tables) for release in table.every_release}
         free = (turn for turn in range(1, len(taken) + len(self.choices) + 1) if turn not in taken)
         return Measurements(
             domain=plan.domain,
@@ -200,12 +220,12 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: W
     counter = CountedOnce(counter)
     m = len(plan.layout.counted)
     ones = _count_ones(plan, counter, doors)
-    total = estimate_total(list(ones.values())) if ones else 1.0
+    total = ones.total
     signal = total / plan.mean_noise(plan.layout.table_shares / (2 * m)) if m > 1 else total
     ones = _count_again(plan, counter, doors, ones, signal)
-    total = estimate_total(list(ones.values())) if ones else 1.0
+    total = ones.total
     attributes = _buckets(plan, ones, total, signal)
-    tables = _Tables(plan, counter, doors, words, attributes, _over_buckets(ones, attributes))
+    tables = _Tables(plan, counter, doors, words, attributes, ones)
     if m > 1 and signal >= _NO_SIGNAL:
         extras = min(plan.layout.extra_choices, extra_tables(m, signal, plan.noise), tables.room())
         tables.measure_first(total, extras)
@@ -213,7 +233,8 @@ def learn(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, words: W
     glued = tables.fit_finally()
     return Learnt(
         attributes=attributes,
-        ones=tuple(ones.values()),
+        ones=tuple(ones.by_values.values()),
+        binned=ones.binned,
         tables=tuple(tables.found),
         reasons=tuple(tables.reasons),
         choices=tuple(tables.choices),
@@ -235,59 +256,119 @@ def extra_tables(attributes: int, signal: float, noise: Noise) -> int:
     return round(attributes * signal * more / _SIGNAL_OF_A_TABLE[noise])
 
 
-def _count_ones(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries) -> dict[int, NoisyMarginal]:
-    """One-way marginals, at full resolution."""
-    counted = plan.layout.counted
-    if not counted:
-        return {}
-    finest = Partition.finest(plan.domain)
-    counts = counter.tables(finest, [(i,) for i in counted])
-    return {
-        i: doors.measure((i,), finest, table, shares)
-        for i, table, shares in zip(counted, counts, plan.layout.one_way_shares, strict=True)
-    }
+@dataclass(frozen=True, eq=False)
+class _Ones:
+    """The one-way marginals.
+
+    Attributes:
+        domain: the public domain.
+        by_values: noisy counts of values, by column number.
+        binned: noisy counts of growing bins, of the numbers that have them.
+    """
+
+    domain: Domain
+    by_values: Mapping[int, NoisyMarginal]
+    binned: Mapping[int, NoisyMarginal]
+
+    @cached_property
+    def combined(self) -> dict[int, BinnedCounts]:
+        """The counts of the attributes with growing bins."""
+        return {i: BinnedCounts.of(self.domain.attributes[i], self.by_values[i], own) for i, own in self.binned.items()}
+
+    @property
+    def total(self) -> float:
+        """The number of records that they state."""
+        found = [self.combined[i].of_bins if i in self.combined else own for i, own in self.by_values.items()]
+        return estimate_total(found) if found else 1.0
+
+    @property
+    def shares(self) -> int:
+        """The shares spent on them."""
+        return sum(each.shares for each in (*self.by_values.values(), *self.binned.values()))
+
+    def over_buckets(self, attributes: Sequence[Bucketed]) -> tuple[NoisyMarginal | EstimatedMarginal, ...]:
+        """The marginals summed to buckets; the noise is summed with them."""
+        found: list[NoisyMarginal | EstimatedMarginal] = []
+        for i, table in self.by_values.items():
+            own = attributes[i]
+            if i in self.combined:
+                found.append(self.combined[i].over(own.of_value))
+                continue
+            releases = tuple(replace(each, sums=own.added_up_along(each.sums, 0)) for each in table.releases)
+            terms = own.added_up_along(np.ones(table.shape, np.int64), 0)
+            found.append(replace(table, releases=releases, terms=terms))
+        return tuple(found)
 
 
-def _count_again(
-    plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, ones: dict[int, NoisyMarginal], signal: float
-) -> dict[int, NoisyMarginal]:
+def _count_ones(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries) -> _Ones:
+    """One-way marginals, at full resolution, and those of growing bins."""
+    layout = plan.layout
+    return _counted(
+        plan,
+        counter,
+        doors,
+        dict(zip(layout.counted, layout.value_shares, strict=True)),
+        dict(zip(layout.counted, layout.bin_shares, strict=True)),
+    )
+
+
+def _count_again(plan: LoglinearPlan, counter: Counter, doors: PrivateQueries, ones: _Ones, signal: float) -> _Ones:
     """Measure one-way marginals again with some of the tables' shares, or all if tables would have no signal."""
-    if len(ones) < _FEWEST_FOR_TABLES:
+    known = ones.by_values
+    if len(known) < _FEWEST_FOR_TABLES:
         return ones
-    shares = divided(plan.layout.table_shares, [1.0] * len(ones))
+    shares = divided(plan.layout.table_shares, [1.0] * len(known))
     if signal >= _NO_SIGNAL:
         each = min(shares)
         extra = min(int(each * _MOST_AGAIN * (1 - signal / _WEAK_SIGNAL)), each - _LEFT_FOR_TABLES)
         if extra < 1:
             return ones
-        shares = [extra] * len(ones)
+        shares = [extra] * len(known)
+    bins = {
+        i: for_bins(plan.domain.attributes[i], own, plan.noise) if i in ones.binned else 0
+        for i, own in zip(known, shares, strict=True)
+    }
+    values = {i: own - bins[i] for i, own in zip(known, shares, strict=True)}
+    again = _counted(plan, counter, doors, values, bins)
+    return _Ones(
+        plan.domain,
+        {i: table.joined(again.by_values[i]) for i, table in known.items()},
+        {i: table.joined(again.binned[i]) if i in again.binned else table for i, table in ones.binned.items()},
+    )
+
+
+def _counted(
+    plan: LoglinearPlan,
+    counter: Counter,
+    doors: PrivateQueries,
+    values: Mapping[int, int],
+    bins: Mapping[int, int],
+) -> _Ones:
+    """Measure attributes by values, and then by growing bins, with some shares each; 0 for those without bins."""
+    if not values:
+        return _Ones(plan.domain, {}, {})
     finest = Partition.finest(plan.domain)
-    counts = counter.tables(finest, [(i,) for i in ones])
-    again = {i: doors.measure((i,), finest, table, extra) for i, table, extra in zip(ones, counts, shares, strict=True)}
-    return {i: table.joined(again[i]) for i, table in ones.items()}
+    counts = dict(zip(values, counter.tables(finest, [(i,) for i in values]), strict=True))
+    by_values = {i: doors.measure((i,), finest, counts[i], shares) for i, shares in values.items()}
+    binned = {}
+    for i, shares in bins.items():
+        own = growing_bins(plan.domain.attributes[i]) if shares else None
+        if own is not None:
+            binned[i] = doors.measure((i,), finest.having(i, own.of_value), own.counted(counts[i]), shares)
+    return _Ones(plan.domain, by_values, binned)
 
 
-def _buckets(plan: LoglinearPlan, ones: dict[int, NoisyMarginal], total: float, signal: float) -> tuple[Bucketed, ...]:
+def _buckets(plan: LoglinearPlan, ones: _Ones, total: float, signal: float) -> tuple[Bucketed, ...]:
     """The buckets of all attributes."""
     few, known = _FEW * _typical_noise(plan), plan.domain.public_shares
+    tables, combined = ones.by_values, ones.combined
     found = (
-        bucketed(attribute, ones[i], total, few, signal, equally=len(ones) > SEARCHED)
-        if i in ones
+        bucketed(attribute, combined.get(i, tables[i]), total, few, signal, equally=len(tables) > SEARCHED)
+        if i in tables
         else Bucketed(np.zeros(1, np.uint16), np.asarray([total]))
         for i, attribute in enumerate(plan.domain.attributes)
     )
     return tuple(replace(own, counts=total * known[i]) if i in known else own for i, own in enumerate(found))
-
-
-def _over_buckets(ones: dict[int, NoisyMarginal], attributes: Sequence[Bucketed]) -> tuple[NoisyMarginal, ...]:
-    """Noisy one-way marginals summed to buckets; the noise is summed with them."""
-    found = []
-    for i, table in ones.items():
-        own = attributes[i]
-        releases = tuple(replace(each, sums=own.added_up_along(each.sums, 0)) for each in table.releases)
-        terms = own.added_up_along(np.ones(table.shape, np.int64), 0)
-        found.append(replace(table, releases=releases, terms=terms))
-    return tuple(found)
 
 
 def _typical_noise(plan: LoglinearPlan) -> float:
@@ -316,9 +397,10 @@ class _Tables:
         doors: PrivateQueries,
         words: Words,
         attributes: tuple[Bucketed, ...],
-        ones: tuple[NoisyMarginal, ...],
+        ones: _Ones,
     ) -> None:
-        self._plan, self._counter, self._doors, self._words, self._ones = plan, counter, doors, words, ones
+        self._plan, self._counter, self._doors, self._words = plan, counter, doors, words
+        self._ones, self._again = ones.over_buckets(attributes), ones.shares - sum(plan.layout.one_way_shares)
         target = None if plan.domain.target is None else plan.domain.index(plan.domain.target)
         self._questions = CandidateQueries(plan.domain, attributes, target if target in plan.layout.counted else None)
         self._shape = Shape(
@@ -510,9 +592,8 @@ class _Tables:
         ]
 
     def _left(self) -> int:
-        again = sum(one.shares for one in self._ones) - sum(self._plan.layout.one_way_shares)
         spent = sum(table.shares for table in self.found) + sum(table.shares for _, table in self.by_values)
-        return self._plan.layout.table_shares - again - spent
+        return self._plan.layout.table_shares - self._again - spent
 
     def _evidence(self, priors: Sequence[Cells | None]) -> Evidence:
         """All released values; the priors are the tables' expected counts."""

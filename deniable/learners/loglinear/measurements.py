@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, StreamOpener
 from deniable.foundation.tables import Counts
@@ -38,7 +39,8 @@ class Measurements:
     Attributes:
         plan: the budget.
         open_stream: opens the streams of this step.
-        one_way: shares spent on one-way marginals.
+        one_way: shares spent on one-way marginals by values.
+        binned: shares spent on growing bins.
         shares: shares spent on tables of several attributes.
         choices: choices made, by purpose.
     """
@@ -46,6 +48,7 @@ class Measurements:
     plan: LoglinearPlan
     open_stream: StreamOpener
     one_way: dict[int, int] = field(default_factory=dict)
+    binned: dict[int, int] = field(default_factory=dict)
     shares: int = 0
     choices: dict[str, int] = field(default_factory=dict)
     _turn: int = 0
@@ -57,11 +60,13 @@ class Measurements:
             InvalidInput: the request exceeds the plan; nothing was drawn.
         """
         layout = self.plan.layout
-        planned = dict(zip(layout.counted, layout.one_way_shares, strict=True))
+        is_binned = len(attributes) == 1 and _has_bins(partition.buckets[attributes[0]])
+        alone, own = (self.binned, layout.bin_shares) if is_binned else (self.one_way, layout.value_shares)
+        planned = dict(zip(layout.counted, own, strict=True))
         # A one-way marginal gets all its planned shares the first time; further shares are among those of the tables.
-        first = len(attributes) == 1 and attributes[0] not in self.one_way
-        if first and shares == planned.get(attributes[0]):
-            self.one_way[attributes[0]] = shares
+        first = len(attributes) == 1 and attributes[0] not in alone
+        if first and 0 < shares == planned.get(attributes[0]):
+            alone[attributes[0]] = shares
         elif not first and 0 < shares <= layout.table_shares - self.shares:
             self.shares += shares
         else:
@@ -114,3 +119,8 @@ class Measurements:
     def _next_turn(self) -> int:
         self._turn += 1
         return self._turn
+
+
+def _has_bins(buckets: Codes) -> bool:
+    """Whether several values are counted together."""
+    return int(buckets.max()) + 1 < len(buckets)

@@ -10,7 +10,8 @@ The selection of queries does not belong here.
 
 An attribute with many values has a table with many cells, each with the noise of its shares. Its shares therefore grow
 with the number of values, at the expense of all attributes: the total number of shares grows, and the noise of one
-share is calibrated to it.
+share is calibrated to it. Of the shares of a number with growing bins, some are for a second table, of its bins; this
+is another event, and the cost of both is that of all its shares.
 
 Laplace tables of several attributes have epsilons that depend on earlier answers and a fixed sum. Together they are one
 interactive mechanism whose likelihood ratio is at most e^sum for any queries, and choices are made between its answers.
@@ -21,15 +22,17 @@ randomized response.
 Source: Zhu, Dong, Wang 2022, Theorem 10, for the adaptive composition of dominating pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import pi, sqrt
+from math import inf, pi, sqrt
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.measurements.growing_bins import growing_bins
 from deniable.privacy.accounting import best, four_digits, least_noise
 from deniable.privacy.composition import epsilon_to_zcdp
 from deniable.privacy.loss import (
@@ -58,8 +61,14 @@ _MANY_VALUES = 40
 """Number of values above which an attribute gets additional shares."""
 _NEIGHBOURS = 2.5
 """Number of numeric values, informed by their neighbours, that need as many shares as one nominal value."""
+_MOST_NEIGHBOURED = 1000.0
+"""Number of nominal values whose shares no number with growing bins exceeds: its tail is in the counts of bins."""
 _GROWTH = 2 / 3
 """Exponent of the growth of shares in the number of values: it minimises the sum of cells times Gaussian noise."""
+_SHARES_OF_BINS = ((128, Fraction(1, 10)), (256, Fraction(15, 100)))
+"""Part of a number's shares for its growing bins, up to so many values; with few, bins hold few values each."""
+_MOST_OF_BINS = {"gaussian": Fraction(1, 3), "laplace": Fraction(2, 5)}
+"""The same with more values, by the kind of noise."""
 CHOICE_BUDGET = Fraction(3, 100)
 """Share of the budget for all choices."""
 
@@ -93,10 +102,9 @@ class LoglinearRecipe:
         Raises:
             InvalidInput: Gaussian noise is requested at delta 0, or at a delta that alone permits any amount of noise.
         """
-        layout = Layout.of(domain)
-        if self.noise_for(layout) == "laplace":
-            return self.with_laplace(domain, layout)
-        return _calibrate_gaussian(self, domain, layout)
+        noise = self.noise_for(Layout.of(domain))
+        layout = Layout.of(domain, noise)
+        return self.with_laplace(domain, layout) if noise == "laplace" else _calibrate_gaussian(self, domain, layout)
 
     def noise_for(self, layout: "Layout") -> Noise:
         """The kind of noise for a layout.
@@ -135,6 +143,7 @@ class Layout:
         tree_choices: number of pairs chosen for the tree.
         extra_choices: largest number of tables chosen beyond the tree.
         one_way_shares: shares of each one-way marginal; attributes with many values get more.
+        bin_shares: those of them that are for its growing bins; 0 if it has none.
         table_shares: total shares of tables of several attributes.
         target: the attribute that is measured with each other one; None if there is no target with several values.
         batches: number of batches of extra tables.
@@ -149,18 +158,30 @@ class Layout:
     target: int | None
     batches: int = BATCHES
     ones_at_once: bool = True
+    bin_shares: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, domain: Domain) -> "Layout":
-        """The layout for a domain."""
+    def of(cls, domain: Domain, noise: Noise = "gaussian") -> "Layout":
+        """The layout for a domain and a kind of noise."""
         earlier = cls.of_version_2(domain)
-        shares = zip(earlier.counted, _without_growth(domain, earlier.counted), strict=True)
-        return replace(
-            earlier,
-            one_way_shares=tuple(max(1, round(each * _growth(domain.attributes[i]))) for i, each in shares),
-            batches=BATCHES,
-            ones_at_once=True,
-        )
+        binned = {i for i in earlier.counted if growing_bins(domain.attributes[i]) is not None}
+        alone = cls._one_way_shares(domain, dict.fromkeys(binned, _MOST_NEIGHBOURED))
+        own = zip(earlier.counted, alone, strict=True)
+        bins = tuple(for_bins(domain.attributes[i], shares, noise) for i, shares in own)
+        return replace(earlier, one_way_shares=alone, batches=BATCHES, ones_at_once=True, bin_shares=bins)
+
+    @classmethod
+    def of_version_7(cls, domain: Domain) -> "Layout":
+        """The layout of versions 3 to 7 of the learner, without growing bins, for the verification of its releases."""
+        earlier = cls.of_version_2(domain)
+        return replace(earlier, one_way_shares=cls._one_way_shares(domain), batches=BATCHES, ones_at_once=True)
+
+    @staticmethod
+    def _one_way_shares(domain: Domain, most: Mapping[int, float] = MappingProxyType({})) -> tuple[int, ...]:
+        """Shares of the one-way marginals, which grow with the number of values up to the given ones."""
+        counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
+        shares = zip(counted, _without_growth(domain, counted), strict=True)
+        return tuple(max(1, round(own * _growth(domain.attributes[i], most.get(i, inf)))) for i, own in shares)
 
     @classmethod
     def of_version_2(cls, domain: Domain) -> "Layout":
@@ -181,7 +202,13 @@ class Layout:
             target=target if target in counted else None,
             batches=_BATCHES_OF_VERSION_2,
             ones_at_once=False,
+            bin_shares=(0,) * m,
         )
+
+    @property
+    def value_shares(self) -> tuple[int, ...]:
+        """Shares of each one-way marginal by values."""
+        return tuple(own - bins for own, bins in zip(self.one_way_shares, self.bin_shares, strict=True))
 
     @property
     def first_tables(self) -> int:
@@ -252,7 +279,12 @@ class LoglinearPlan:
         return (
             *(
                 self._counted(f"counts of {self.domain.names[i]}", shares, at_once=layout.ones_at_once)
-                for i, shares in zip(layout.counted, layout.one_way_shares, strict=True)
+                for i, shares in zip(layout.counted, layout.value_shares, strict=True)
+            ),
+            *(
+                self._counted(f"counts of {self.domain.names[i]} by growing bins", shares, at_once=True)
+                for i, shares in zip(layout.counted, layout.bin_shares, strict=True)
+                if shares
             ),
             *(self._chosen(f"choice of tree table {turn}") for turn in range(1, layout.tree_choices + 1)),
             *(self._chosen(f"choice of extra table, {slot}") for slot in layout.extra_slots),
@@ -360,7 +392,15 @@ def _without_growth(domain: Domain, counted: Sequence[int]) -> list[float]:
     return [_mean_shares(m) * m * weight / sum(weights) for weight in weights]
 
 
-def _growth(attribute: Attribute) -> float:
-    """Factor of the shares of an attribute for its number of values."""
+def for_bins(attribute: Attribute, shares: int, noise: Noise) -> int:
+    """How many shares of an attribute are for its growing bins; 0 if it has none."""
+    if shares <= 1 or growing_bins(attribute) is None:
+        return 0
+    part = next((part for most, part in _SHARES_OF_BINS if attribute.cardinality <= most), _MOST_OF_BINS[noise])
+    return max(1, round(part * shares))
+
+
+def _growth(attribute: Attribute, most: float = inf) -> float:
+    """Factor of the shares of an attribute for its number of values, up to a number at which it grows no more."""
     size = attribute.cardinality / (_NEIGHBOURS if attribute.kind == "numeric" else 1)
-    return float(max(1.0, size / _MANY_VALUES) ** _GROWTH)
+    return float(max(1.0, min(size, most) / _MANY_VALUES) ** _GROWTH)

@@ -13,16 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from math import isclose, pi, prod, sqrt
+from math import isclose, pi, sqrt
 from typing import Any
 
 import numpy as np
 
 from deniable.foundation.checks import Check, found
+from deniable.foundation.domain import Attribute
 from deniable.learners.loglinear.estimation.buckets import smooth_value_counts, value_counts
+from deniable.learners.loglinear.estimation.tailed_counts import BinnedCounts, tailed_counts
 from deniable.measurements.checks import check_measurements, check_of_integers, cost_of, events_of
 from deniable.measurements.document import FILE, Measurements
-from deniable.measurements.noisy_tables import MeasuredTable, Release
+from deniable.measurements.noisy_tables import Cells, MeasuredTable, Release
 from deniable.models.noisy_marginals import NoisyMarginal, marginal_of
 from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, MechanismEvent
 
@@ -63,11 +65,11 @@ def _faults_of_form(measured: Measurements, _: Sequence[MechanismEvent]) -> Iter
     counted = [i for i, size in enumerate(domain.cardinalities) if size > 1]
     if [one.attributes for one in measured.ones] != [(i,) for i in counted]:
         yield f"{FILE} must have each attribute of several values by itself, in the order of the domain"
-    laws = {release.noise.law for table in measured.tables for release in table.releases}
+    laws = {release.noise.law for table in measured.tables for release in table.every_release}
     if len(laws) > 1:
         yield f"{FILE} must have noise of one law, got {' and '.join(sorted(laws))}"
     if laws == {"gaussian"}:
-        later = [release for one in measured.ones for release in _in_turn(one)[1:]]
+        later = [release for one in measured.ones for release in (*_in_turn(one)[1:], *_binned_in_turn(one)[1:])]
         later += [release for table in measured.larger for release in table.releases]
         amounts = {release.noise.amount for release in later}
         if len(amounts) > 1:
@@ -95,7 +97,7 @@ def _faults_of_table(measured: Measurements, table: MeasuredTable) -> Iterator[s
             yield f"its differences must be those of {', '.join(names) or 'no attribute'}"
     if table.denoised is None:
         yield "it must have denoised counts"
-    for release in table.releases:
+    for release in table.every_release:
         if release.noise.law == "laplace" and release.multiplier != 1:
             yield f"its multiplier must be 1, got {release.multiplier}"
 
@@ -135,19 +137,19 @@ def _faults_of_account(measured: Measurements, events: Sequence[MechanismEvent])
     """Faults where a one-way marginal differs from its event, or tables cost more than the rest covers."""
     stated = {event.variance for event in events if isinstance(event, DiscreteGaussianEvent)}
     for table in measured.tables:
-        for release in table.releases:
+        for release in table.every_release:
             if release.noise.law == "gaussian" and release.noise.amount not in stated:
                 yield f"the {measured.named(table)} has noise of variance {release.noise.amount}, but no event has"
-    alone = _counts(events)[: len(measured.ones)]
+    names = {id(one): measured.domain.names[one.attributes[0]] for one in measured.ones}
+    counted = [(f"counts of {names[id(one)]}", _in_turn(one)) for one in measured.ones]
+    counted += [(f"counts of {names[id(one)]} by growing bins", _binned_in_turn(one)) for one in _binned(measured)]
     again = Fraction(0)
-    for one, event in zip(measured.ones, alone, strict=True):
-        first, *more = _in_turn(one)
-        name = measured.domain.names[one.attributes[0]]
+    for (query, (first, *more)), event in zip(counted, _counts(events), strict=False):
         covered = cost_of((event,), first.noise.law)
-        if event.query != f"counts of {name}" or covered != first.cost:
-            yield f"{name} first had noise of cost {float(first.cost):.6g}, but its event has {float(covered):.6g}"
+        if event.query != query or covered != first.cost:
+            yield f"{query} first had noise of cost {float(first.cost):.6g}, but its event has {float(covered):.6g}"
         elif event.outputs != first.multiplier:
-            yield f"{name} first had {first.multiplier} draws of noise, but its event has {event.outputs}"
+            yield f"{query} first had {first.multiplier} draws of noise, but its event has {event.outputs}"
         again += sum((release.cost for release in more), Fraction(0))
     planned = _cost_of_tables(measured, events)
     asked = again + sum((table.cost for table in measured.larger), Fraction(0))
@@ -171,7 +173,8 @@ def _counts(events: Sequence[MechanismEvent]) -> list[MechanismEvent]:
 def _cost_of_tables(measured: Measurements, events: Sequence[MechanismEvent]) -> Fraction:
     """The charge of the events for tables of several attributes and for repeated one-way marginals."""
     together = [event for event in events if isinstance(event, ApproximateEvent)]
-    return cost_of([*together, *_counts(events)[len(measured.ones) :]], _law(measured))
+    alone = len(measured.ones) + len(_binned(measured))
+    return cost_of([*together, *_counts(events)[alone:]], _law(measured))
 
 
 def _law(measured: Measurements) -> str:
@@ -186,8 +189,8 @@ def _faults_of_figures(measured: Measurements, events: Sequence[MechanismEvent])
     if not measured.ones:
         return
     tables = [marginal_of(table) for table in measured.larger if not table.differences and not table.by_values]
-    ones = [marginal_of(table) for table in measured.ones]
-    first = [marginal_of(_first(table)) for table in measured.ones]
+    ones = [_counted(measured, table) for table in measured.ones]
+    first = [_counted(measured, _first(table)) for table in measured.ones]
     figures = {
         "records": (measured.records, _total([*ones, *tables])),
         "signal": (measured.figures["signal"], _signal(measured, _total(first), events)),
@@ -199,12 +202,35 @@ def _faults_of_figures(measured: Measurements, events: Sequence[MechanismEvent])
     for entry, one in zip(measured.ones, ones, strict=True):
         attribute = measured.domain.attributes[entry.attributes[0]]
         known = measured.domain.public_shares.get(entry.attributes[0])
-        # Version 2 had no separate prior for nominal attributes with many values. Since version 5, excess of counts is
-        # subtracted equally in tables with many attributes. Each result follows from the integers.
-        laws = (value_counts, smooth_value_counts, partial(value_counts, equally=True))
-        rights = (law(attribute, one, total) for law in laws) if known is None else [total * np.asarray(known)]
+        # Each result follows from the integers.
+        rights = [total * np.asarray(known)] if known is not None else _denoised(attribute, one, total)
         if not any(np.allclose(entry.denoised, right, rtol=_DENOISED, atol=_DENOISED * total) for right in rights):  # type: ignore[arg-type]
             yield f"{FILE}: the denoised counts of {attribute.name} do not follow from its integers"
+
+
+def _denoised(attribute: Attribute, one: NoisyMarginal | BinnedCounts, total: float) -> Iterator[Cells]:
+    """The denoised counts of an attribute, as each version of the learner would make them."""
+    if isinstance(one, BinnedCounts):
+        yield tailed_counts(one, total)
+        return
+    # Version 2 had no separate prior for nominal attributes with many values. Since version 5, excess of counts is
+    # subtracted equally in tables with many attributes.
+    for law in (value_counts, smooth_value_counts, partial(value_counts, equally=True)):
+        yield law(attribute, one, total)
+
+
+def _counted(measured: Measurements, table: MeasuredTable) -> NoisyMarginal | BinnedCounts:
+    """The noisy counts of an attribute, also of its growing bins if these were counted."""
+    own = marginal_of(table)
+    if not table.binned:
+        return own
+    binned = marginal_of(replace(table, releases=table.binned, binned=()))
+    return BinnedCounts.of(measured.domain.attributes[table.attributes[0]], own, binned)
+
+
+def _binned(measured: Measurements) -> list[MeasuredTable]:
+    """The one-way marginals that were also counted by growing bins."""
+    return [one for one in measured.ones if one.binned]
 
 
 def _in_turn(table: MeasuredTable) -> list[Release]:
@@ -212,15 +238,21 @@ def _in_turn(table: MeasuredTable) -> list[Release]:
     return sorted(table.releases, key=lambda release: release.turn)
 
 
+def _binned_in_turn(table: MeasuredTable) -> list[Release]:
+    """The releases of the table's growing bins in chronological order."""
+    return sorted(table.binned, key=lambda release: release.turn)
+
+
 def _first(table: MeasuredTable) -> MeasuredTable:
-    """The table with its first release only."""
-    return replace(table, releases=(_in_turn(table)[0],))
+    """The table with its first release only, and the first one of its growing bins."""
+    return replace(table, releases=(_in_turn(table)[0],), binned=tuple(_binned_in_turn(table)[:1]))
 
 
-def _total(tables: Sequence[NoisyMarginal]) -> float:
+def _total(tables: Sequence[NoisyMarginal | BinnedCounts]) -> float:
     """Number of records: the precision-weighted mean of the sums of tables; at least 1."""
-    precision = [1 / (float(table.deviation) ** 2 * prod(table.shape)) for table in tables]
-    sums = [float(table.values.sum()) for table in tables]
+    found = [table.of_bins if isinstance(table, BinnedCounts) else table for table in tables]
+    precision = [1 / table.variance_of_sum for table in found]
+    sums = [float(table.values.sum()) for table in found]
     return max(1.0, sum(p * s for p, s in zip(precision, sums, strict=True)) / sum(precision))
 
 

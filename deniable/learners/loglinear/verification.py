@@ -7,7 +7,7 @@ from math import isclose
 from typing import Final
 
 from deniable.foundation.domain import Domain
-from deniable.learners.loglinear.plan import Layout, LoglinearPlan, LoglinearRecipe
+from deniable.learners.loglinear.plan import Layout, LoglinearPlan, LoglinearRecipe, Noise
 from deniable.learners.loglinear.published_measurements import check_measured
 from deniable.measurements.document import FILE
 from deniable.privacy.loss import ExponentialEvent, MechanismEvent
@@ -33,7 +33,8 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
     learner = spec["learner"]
     epsilon, delta = Fraction(learner["parameters"]["epsilon"]), delta_of(Fraction(learner["parameters"]["delta"]))
     recipe = LoglinearRecipe(epsilon, delta, learner["noise"])
-    plans = [_with_stated_noise(recipe, domain, layout, step) for layout in _layouts(domain)]
+    layouts = _layouts(domain, recipe.noise_for(Layout.of(domain)))
+    plans = [_with_stated_noise(recipe, domain, layout, step) for layout in layouts]
     plan = next((each for each in plans if _read_as(each.events, step) == step.events), plans[0])
     layout = plan.layout
 
@@ -50,9 +51,9 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
     return Planned(plan.events, amounts, lambda guarantee: faults_of_claim(guarantee, plan.events, recipe.delta))
 
 
-def _layouts(domain: Domain) -> tuple[Layout, ...]:
+def _layouts(domain: Domain, noise: Noise) -> tuple[Layout, ...]:
     """The layout of each version whose releases can be verified, the current one first."""
-    return Layout.of(domain), Layout.of_version_2(domain)
+    return Layout.of(domain, noise), Layout.of_version_7(domain), Layout.of_version_2(domain)
 
 
 def _with_stated_noise(recipe: LoglinearRecipe, domain: Domain, layout: Layout, step: StepCost) -> LoglinearPlan:
@@ -61,7 +62,7 @@ def _with_stated_noise(recipe: LoglinearRecipe, domain: Domain, layout: Layout, 
     if recipe.noise_for(layout) == "laplace":
         return plan
     choices = [event.epsilon_per_choice for event in step.events if isinstance(event, ExponentialEvent)]
-    amount = stated_amount(step.events, "gaussian") * (layout.one_way_shares[0] if layout.ones_at_once else 1)
+    amount = stated_amount(step.events, "gaussian") * (layout.value_shares[0] if layout.ones_at_once else 1)
     return LoglinearPlan(recipe, domain, layout, "gaussian", amount, choices[0] if choices else Fraction(1))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from deniable.foundation.domain import Attribute, Codes
 from deniable.learners.loglinear.estimation.empirical_bayes import nearest_with_total, posterior_mean
 from deniable.learners.loglinear.estimation.sparse_counts import sparse_counts
+from deniable.learners.loglinear.estimation.tailed_counts import BinnedCounts, tailed_counts
 from deniable.measurements.noisy_tables import Cells, Sums
 from deniable.models.noisy_marginals import NoisyMarginal
 
@@ -53,19 +54,28 @@ class Bucketed:
 
 
 def bucketed(
-    attribute: Attribute, noisy: NoisyMarginal, total: float, few: float, signal: float, *, equally: bool = False
+    attribute: Attribute,
+    noisy: NoisyMarginal | BinnedCounts,
+    total: float,
+    few: float,
+    signal: float,
+    *,
+    equally: bool = False,
 ) -> Bucketed:
     """Put an attribute's values into buckets.
 
     Args:
         attribute: the attribute.
-        noisy: its noisy counts.
+        noisy: its noisy counts, also of growing bins if it has these.
         total: the noisy number of records.
         few: a count that is barely distinguishable from the noise of a typical table.
         signal: total divided by the mean noise of a typical table.
         equally: see `smooth_value_counts`.
     """
-    counts = value_counts(attribute, noisy, total, equally=equally)
+    if isinstance(noisy, BinnedCounts):
+        counts = tailed_counts(noisy, total)
+    else:
+        counts = value_counts(attribute, noisy, total, equally=equally)
     size = attribute.cardinality
     if size <= 2:
         return Bucketed(np.arange(size, dtype=np.uint16), counts)

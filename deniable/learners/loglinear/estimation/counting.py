@@ -46,8 +46,11 @@ class Partition:
 
     def by_values(self, attribute: int) -> "Partition":
         """The same partition, but with one bucket per value for one attribute."""
-        finest = np.arange(len(self.buckets[attribute]), dtype=np.uint16)
-        return Partition((*self.buckets[:attribute], finest, *self.buckets[attribute + 1 :]))
+        return self.having(attribute, np.arange(len(self.buckets[attribute]), dtype=np.uint16))
+
+    def having(self, attribute: int, buckets: Codes) -> "Partition":
+        """The same partition, but with other buckets for one attribute."""
+        return Partition((*self.buckets[:attribute], buckets, *self.buckets[attribute + 1 :]))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

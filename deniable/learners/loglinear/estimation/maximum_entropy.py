@@ -21,7 +21,7 @@ from deniable.learners.loglinear.estimation.orders import candidate_orders
 from deniable.measurements.noisy_tables import Cells
 from deniable.models.contrasts import completed
 from deniable.models.loglinear.flat_tables import Attributes
-from deniable.models.noisy_marginals import NoisyMarginal
+from deniable.models.noisy_marginals import EstimatedMarginal, NoisyMarginal
 
 TRIAL_RECORDS = 2_500
 """Number of simulated records for trying an order."""
@@ -47,7 +47,7 @@ class Evidence:
     """
 
     shape: Shape
-    ones: tuple[NoisyMarginal, ...]
+    ones: tuple[NoisyMarginal | EstimatedMarginal, ...]
     tables: tuple[NoisyMarginal, ...]
     priors: tuple[Cells | None, ...]
     guides: Mapping[int, int] = field(default_factory=dict)
@@ -95,15 +95,16 @@ class FittedModel:
         return np.asarray(self.total * self.shares[attributes])
 
 
-def estimate_total(tables: Sequence[NoisyMarginal]) -> float:
+def estimate_total(tables: Sequence[NoisyMarginal | EstimatedMarginal]) -> float:
     """Number of records: the precision-weighted mean of the sums of tables of counts; at least 1."""
-    variances = [np.broadcast_to(table.deviation**2, table.values.shape).sum() for table in tables]
-    precision = 1 / np.asarray(variances)
+    precision = 1 / np.asarray([table.variance_of_sum for table in tables])
     sums = np.asarray([table.values.sum() for table in tables])
     return max(1.0, float((precision * sums).sum() / precision.sum()))
 
 
-def estimate_margins(tables: Sequence[NoisyMarginal], sizes: Sequence[int], total: float) -> tuple[Cells, ...]:
+def estimate_margins(
+    tables: Sequence[NoisyMarginal | EstimatedMarginal], sizes: Sequence[int], total: float
+) -> tuple[Cells, ...]:
     """Counts of each attribute's buckets: the precision-weighted mean over all tables that include it.
 
     If one attribute of a table enters as a difference, the table's sum estimates how that attribute divides the
