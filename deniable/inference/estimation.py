@@ -109,7 +109,7 @@ class Inference:
         self._most_records = measured.domain.most_records
         self._design_effect = design_effect * self._most_records
         self._all = self.system.functional(_ALL)
-        releases = (release for table in measured.tables for release in table.releases)
+        releases = (release for table in measured.tables for release in table.every_release)
         self._is_gaussian = all(release.noise.law == "gaussian" for release in releases)
         self.records = self.system.value(self._all)
         if self.records < FEWEST:

@@ -26,6 +26,8 @@ from deniable.measurements.noisy_tables import Cells, MeasuredTable, NoiseLaw, R
 FILE: Final = "measured.json"
 FORMAT: Final = "deniable/measured/3"
 FORMAT_WITH_BINS: Final = "deniable/measured/4"
+FORMATS: Final = (FORMAT, FORMAT_WITH_BINS)
+"""The formats in which documents are written."""
 BEFORE: Final = "deniable/measured/2"
 
 Sampling = Literal["census", "simple random", "unknown"]
@@ -218,7 +220,7 @@ class Measurements:
         written = document["format"]
         if written == BEFORE:
             document = _as_now(document)
-        elif written not in (FORMAT, FORMAT_WITH_BINS):
+        elif written not in FORMATS:
             raise InvalidInput(f"{FILE} must be of the format {FORMAT_WITH_BINS}, got {written}; take a later version")
         if set(document) != _ENTRIES:
             raise InvalidInput(f"{FILE} must have the entries of its format, got {', '.join(sorted(document))}")

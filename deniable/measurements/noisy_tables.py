@@ -175,6 +175,11 @@ class MeasuredTable:
         return (*self.releases, *self.binned)
 
     @property
+    def of_bins(self) -> "MeasuredTable | None":
+        """The table of its attribute's growing bins by itself; None if these were not counted."""
+        return MeasuredTable(self.attributes, self.binned) if self.binned else None
+
+    @property
     def cost(self) -> Fraction:
         """The total cost of its releases, in the unit of their law."""
         return sum((release.cost for release in self.every_release), Fraction(0))

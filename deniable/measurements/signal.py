@@ -53,7 +53,8 @@ def signal_of(measured: Measurements) -> Signal:
 
     For a marginal y of c cells with noise variance v and N records, noise moves the shares by a mean total variation
     distance of c sqrt(v) / (N sqrt(2 pi)). If the counts are uniform, the sum of (y - mean y)^2 has mean (c - 1) v and
-    standard deviation v sqrt(2 (c - 1)). Of several tables with the attribute, the one with the least noise is used.
+    standard deviation v sqrt(2 (c - 1)). Of several tables with the attribute, the one with the least noise is used,
+    and that of its growing bins, if there is one.
 
     Args:
         measured: what a learner measured.
@@ -71,8 +72,18 @@ def _is_known(measured: Measurements, attribute: int) -> bool:
     several = [marginal for marginal in marginals if marginal[0].size > 1]
     if not several:
         return False
-    counts, variance = min(several, key=lambda marginal: marginal[1])
-    error = counts.size * sqrt(variance) / (max(measured.records, 1.0) * sqrt(2 * pi))
+    binned = [
+        _marginal(own, attribute)
+        for table in measured.tables
+        if attribute in table.attributes and (own := table.of_bins) is not None
+    ]
+    best = min(several, key=lambda marginal: marginal[1])
+    return any(_stands_out(*marginal, measured.records) for marginal in (best, *binned))
+
+
+def _stands_out(counts: Cells, variance: float, records: float) -> bool:
+    """Whether noise is small, or the counts differ from uniform by more than noise does."""
+    error = counts.size * sqrt(variance) / (max(records, 1.0) * sqrt(2 * pi))
     if error <= LARGEST_ERROR:
         return True
     spread = float(np.sum((counts - counts.mean()) ** 2)) - (counts.size - 1) * variance

@@ -22,7 +22,7 @@ from deniable.inference.interval_table import check_intervals
 from deniable.measurements.certificate import FILE as CERTIFICATE
 from deniable.measurements.certificate import check_certificate
 from deniable.measurements.document import FILE as MEASURED
-from deniable.measurements.document import FORMAT as MEASURED_FORMAT
+from deniable.measurements.document import FORMATS as MEASURED_FORMATS
 from deniable.measurements.estimates import FILE as CONSISTENT
 from deniable.measurements.estimates import check_consistent
 from deniable.privacy.planned import FileCheck
@@ -225,7 +225,7 @@ def _estimates(
     """The check of the estimates from noisy tables; releases in earlier formats have none."""
     measured = json_document(folder, names, MEASURED)
     checks = []
-    if CONSISTENT in names or measured.get("format") == MEASURED_FORMAT:
+    if CONSISTENT in names or measured.get("format") in MEASURED_FORMATS:
         checks.append(check_consistent(described, measured, json_document(folder, names, CONSISTENT), split=split))
     if INTERVALS in names:
         content = _content(folder, INTERVALS) if names[INTERVALS] == FILE else b""

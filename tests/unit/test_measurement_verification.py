@@ -138,6 +138,18 @@ def one(document: Document, name: str) -> Any:
     return next(table for table in document["tables"] if table["attributes"] == [name])
 
 
+def turns(document: Document) -> int:
+    """The number of queries."""
+    releases = [each for table in document["tables"] for each in (*table["releases"], *table.get("binned", ()))]
+    return len(releases) + len([*document["choices"]])
+
+
+def noise_of_tables(document: Document) -> Document:
+    """Noise and multiplier of a table of several attributes."""
+    release = larger(document)[0]["releases"][0]
+    return {name: release[name] for name in ("noise", "multiplier")}
+
+
 def larger(document: Document) -> list[Any]:
     """The tables of several attributes."""
     return [table for table in document["tables"] if len(table["attributes"]) > 1]
@@ -236,6 +248,25 @@ CHANGES: dict[str, tuple[Callable[[Document], Any], str]] = {
         "its denoised counts must be numbers, none below 0",
     ),
     "something else besides": (lambda found: found.update(noisy=[1.5]), "must have the entries of its format"),
+    "a bin less": (lambda found: one(found, "a5")["binned"][0]["sums"].pop(), "its sums of growing bins must have"),
+    "bins of an attribute that has none": (
+        lambda found: one(found, "a1").update(binned=one(found, "a5")["binned"]),
+        "only a number with growing bins",
+    ),
+    "a count of bins more than was charged": (
+        lambda found: one(found, "a5")["binned"].append(
+            {**one(found, "a5")["binned"][0], **noise_of_tables(found), "turn": turns(found) + 1}
+        ),
+        "were given noise of cost",
+    ),
+    "less noise of bins": (
+        lambda found: [other_noise(each) for each in one(found, "a5")["binned"]],
+        "counts of a5 by growing bins first had noise",
+    ),
+    "other counts of bins": (
+        lambda found: one(found, "a5")["binned"][0]["sums"].__setitem__(4, 500),
+        "the denoised counts of a5",
+    ),
     "other noise": (
         lambda found: [other_noise(each) for table in found["tables"] for each in table["releases"]],
         "event has",

@@ -184,7 +184,7 @@ def described(shape: str, noise: float = 40.0) -> SimpleNamespace:
     attribute, made = SHAPES[shape]
     ends = np.asarray(attribute.values if attribute.bins is None else attribute.bins.last, float)
     middles = (np.asarray(attribute.values, float) + ends) / 2
-    amount = np.clip(made(np.random.default_rng(list(shape.encode()))), attribute.values[0], ends[-1])  # type: ignore[type-var]
+    amount = np.clip(made(np.random.default_rng(list(shape.encode()))), attribute.values[0], ends[-1])
     codes = np.searchsorted(np.asarray(attribute.values), amount, side="right") - 1
     counts = np.bincount(codes, minlength=attribute.cardinality).astype(float)
 
@@ -264,12 +264,14 @@ def test_values_and_bins_together_cost_what_all_shares_of_the_attribute_cost(
     assert (values.outputs, bins.outputs, bins.sensitivity) == (1, 1, 1)
 
 
+@pytest.mark.slow
 def test_a_tail_takes_no_more_shares_than_its_bins_are_worth() -> None:
     shares = [Layout.of(table(number(0, size))).one_way_shares[6] for size in (100, 2_500, 50_000)]
     assert shares[0] < shares[1] == pytest.approx(shares[2], rel=0.02)
     assert Layout.of_version_7(table(number(0, 50_000))).one_way_shares[6] > 5 * shares[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_what_version_7_planned_for_a_number_of_many_values_holds(noise: str, monkeypatch: pytest.MonkeyPatch) -> None:
     domain, delta = table(number(0, 500)), Fraction(1, 10**6)

@@ -1,5 +1,6 @@
 """Which attributes noisy tables say anything about, by published integers alone."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.measurements.document import Measurements, Universe
+from deniable.measurements.growing_bins import growing_bins
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
 from deniable.measurements.signal import Signal, signal_of
 
@@ -53,6 +55,21 @@ def test_an_attribute_is_known_if_noise_is_small_or_its_counts_stand_out(
     own: list[int], records: float, known: int
 ) -> None:
     assert signal_of(measured({"a": own}, records=records)) == Signal(known, 1)
+
+
+def test_a_number_of_many_values_is_known_by_its_growing_bins() -> None:
+    """Noise hides each of 3,000 values, and none of the bins that hold them."""
+    size = 3_000
+    wage = Attribute("wage", tuple(range(size)), "numeric", tuple(range(size)))
+    bins = growing_bins(wage)
+    assert bins is not None
+    law, counts = NoiseLaw("gaussian", Fraction(SIGMA**2)), np.ones(size, np.int64)
+    values = Release(counts, law, 1)
+    alone = measured({"wage": [1] * size}, records=size)
+    alone = replace(alone, domain=Domain((wage,)), tables=(MeasuredTable((0,), (values,), by_values=(0,)),))
+    assert signal_of(alone) == Signal(0, 1)
+    both = replace(alone.tables[0], binned=(Release(bins.counted(counts), law, 2),))
+    assert signal_of(replace(alone, tables=(both,))) == Signal(1, 1)
 
 
 def test_an_attribute_of_one_value_is_not_counted() -> None:

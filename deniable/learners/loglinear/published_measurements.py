@@ -221,11 +221,10 @@ def _denoised(attribute: Attribute, one: NoisyMarginal | BinnedCounts, total: fl
 
 def _counted(measured: Measurements, table: MeasuredTable) -> NoisyMarginal | BinnedCounts:
     """The noisy counts of an attribute, also of its growing bins if these were counted."""
-    own = marginal_of(table)
-    if not table.binned:
+    own, binned = marginal_of(table), table.of_bins
+    if binned is None:
         return own
-    binned = marginal_of(replace(table, releases=table.binned, binned=()))
-    return BinnedCounts.of(measured.domain.attributes[table.attributes[0]], own, binned)
+    return BinnedCounts.of(measured.domain.attributes[table.attributes[0]], own, marginal_of(binned))
 
 
 def _binned(measured: Measurements) -> list[MeasuredTable]:

@@ -1,7 +1,7 @@
 """Denoising of a number with growing bins, so that noise makes no tail, and a tail is not lost in noise.
 
 The counts of bins, divided by the doublings that they span, are a chain: their logarithm bends little from one bin to
-the next, and seldom much, and beyond either end it falls. Posterior means are computed exactly on a grid. Beyond the
+the next, and rarely much, and beyond either end it falls. Posterior means are computed exactly on a grid. Beyond the
 last bin that noise alone does not explain, counts fall as those of a power law with a finite variance, until less than
 one record is left. The values of a bin divide its count by a power law at first, then by running means of their own
 noisy counts, and finally by these themselves. Only noisy values are used.
