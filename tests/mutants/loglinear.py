@@ -69,13 +69,13 @@ MUTANTS = (
             _UNIT + "test_doors_refuse_what_was_not_planned",
         ),
         (
-            "if first and shares == planned.get(attributes[0]):",
+            "if first and 0 < shares == planned.get(attributes[0]):",
             "if first and shares <= planned.get(attributes[0], 0) + 1:",
             "a share more of an attribute by itself than is charged",
             _CHARGED,
         ),
         (
-            "first = len(attributes) == 1 and attributes[0] not in self.one_way",
+            "first = len(attributes) == 1 and attributes[0] not in alone",
             "first = len(attributes) == 1",
             "an attribute by itself is released over and over for one charge",
             _CHARGED,
@@ -163,8 +163,8 @@ MUTANTS = (
             _CHARGED,
         ),
         (
-            "max(1, round(each * _growth(domain.attributes[i])))",
-            "max(1, round(each / _growth(domain.attributes[i])))",
+            "max(1, round(own * _growth(domain.attributes[i], most.get(i, inf))))",
+            "max(1, round(own / _growth(domain.attributes[i], most.get(i, inf))))",
             "attributes of many values get fewer shares instead of more",
             _PLAN + "test_shares_grow_with_the_number_of_values_and_take_none_from_tables",
         ),
