@@ -17,7 +17,13 @@ import numpy as np
 
 from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.disclosure import Tables, nearer_to_training
-from deniable.evaluation.utility import compared_marginals, count_marginals, predictions, sample_rows
+from deniable.evaluation.utility import (
+    compared_marginals,
+    count_marginals,
+    mean_distance_error,
+    predictions,
+    sample_rows,
+)
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.tables import FamilyCounts, Tally
@@ -105,7 +111,8 @@ def _evaluate(tables: Sequence[Path], spec: ReleaseSpec, streams: Any) -> None:
     domain, words = spec.domain, streams(mechanism="sample records", parameters={})
     real, released = (sample_rows(read_codes(table, domain), words, ROWS // 4) for table in tables)
     for marginals in compared_marginals(domain.cardinalities).values():
-        count_marginals([real], domain.cardinalities, marginals)
+        counts = [count_marginals([table], domain.cardinalities, marginals) for table in (real, released)]
+        mean_distance_error(real, released, (counts[0], counts[1]))
     for name, classifier in classifiers(words).items():
         if name in {*spec.evaluation.classifiers, "forest"}:
             predictions(classifier, real, released, domain.index(domain.target or ""))

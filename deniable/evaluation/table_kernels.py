@@ -1,4 +1,4 @@
-"""Compiled loops over whole tables: counts in the cells of marginals, and distances to the nearest records."""
+"""Compiled loops over whole tables: counts and sums in the cells of marginals, and distances to the nearest records."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,26 @@ def count_cells(
             for j in range(width):
                 cell += strides[k, j] * columns[attributes[k, j], r]
             counts[cell] += 1
+
+
+@kernel
+def sum_of_cells(
+    columns: Codes,
+    attributes: NDArray[np.int64],
+    strides: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]:  # pragma: no cover
+    """For each row, the sum of the values of its cells, in the order of the marginals."""
+    marginals, width = attributes.shape
+    sums = np.zeros(columns.shape[1])
+    for k in range(marginals):
+        for r in range(columns.shape[1]):
+            cell = starts[k]
+            for j in range(width):
+                cell += strides[k, j] * columns[attributes[k, j], r]
+            sums[r] += values[cell]
+    return sums
 
 
 @kernel

@@ -6,6 +6,7 @@ Every measure here is a function of real records without noise, hence an interna
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb, prod, sqrt
 from typing import Protocol
@@ -113,11 +114,30 @@ def marginals_of_order(cardinalities: Sequence[int], order: int, limit: int | No
     Returns:
         The marginals, except those with more than `MAX_CELLS` cells.
     """
-    total = comb(len(cardinalities), order)
-    wanted = total if limit is None else min(limit, total)
-    chosen = {i * total // wanted for i in range(wanted)}
-    listed = (marginal for i, marginal in enumerate(combinations(range(len(cardinalities)), order)) if i in chosen)
+    return _marginals_of_order(tuple(cardinalities), order, limit)
+
+
+@lru_cache(maxsize=16)
+def _marginals_of_order(cardinalities: tuple[int, ...], order: int, limit: int | None) -> tuple[Marginal, ...]:
+    m = len(cardinalities)
+    total = comb(m, order)
+    listed: Iterable[Marginal] = combinations(range(m), order)
+    if limit is not None and limit < total:
+        listed = (_nth_combination(m, order, i * total // limit) for i in range(limit))
     return tuple(marginal for marginal in listed if prod(cardinalities[j] for j in marginal) <= MAX_CELLS)
+
+
+def _nth_combination(m: int, order: int, place: int) -> Marginal:
+    """The combination of m numbers at a place of the lexicographic list, without those before it."""
+    chosen: list[int] = []
+    first = 0
+    for left in range(order - 1, -1, -1):
+        while place >= (beginning := comb(m - first - 1, left)):
+            place -= beginning
+            first += 1
+        chosen.append(first)
+        first += 1
+    return tuple(chosen)
 
 
 def compared_marginals(cardinalities: Sequence[int]) -> dict[int, tuple[Marginal, ...]]:
@@ -153,12 +173,38 @@ class MarginalCounts:
 
     def __post_init__(self) -> None:
         """Make empty tables."""
-        sizes = [prod(self._shape(marginal)) for marginal in self.marginals]
+        attributes, strides = self.layout
+        # The first attribute has the longest stride; a marginal of no attribute has one cell.
+        first = np.asarray((*self.cardinalities, 1), np.int64)[attributes[:, :1]]
+        sizes = np.maximum(first * strides[:, :1], 1).ravel() if attributes.shape[1] else np.ones(len(attributes))
         self.starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
         self.counts = np.zeros(self.starts[-1], np.int64)
 
     def _shape(self, marginal: Marginal) -> tuple[int, ...]:
         return tuple(self.cardinalities[j] for j in marginal)
+
+    @cached_property
+    def layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The attributes of each marginal, and the distance in its table between neighbouring values of each.
+
+        Both have the shape (M, most attributes). A marginal of fewer attributes is padded with the first one at stride
+        0, which has no effect.
+        """
+        lengths = np.fromiter(map(len, self.marginals), np.int64, len(self.marginals))
+        attributes = np.zeros((len(lengths), int(lengths.max(initial=0))), np.int64)
+        strides = np.zeros_like(attributes)
+        sizes = np.asarray(self.cardinalities, np.int64)
+        for length in set(lengths.tolist()) - {0}:
+            rows = np.flatnonzero(lengths == length)
+            own = np.array([self.marginals[row] for row in rows.tolist()], np.int64)
+            attributes[rows, :length] = own
+            following = np.concatenate((sizes[own[:, 1:]], np.ones((len(own), 1), np.int64)), axis=1)
+            strides[rows, :length] = np.cumprod(following[:, ::-1], axis=1)[:, ::-1]
+        return attributes, strides
+
+    @cached_property
+    def _places(self) -> dict[Marginal, int]:
+        return {marginal: k for k, marginal in enumerate(self.marginals)}
 
     def add(self, codes: Codes) -> None:
         """Count more rows.
@@ -172,15 +218,7 @@ class MarginalCounts:
         from deniable.evaluation.table_kernels import count_cells  # noqa: PLC0415 - compiled code, for what counts
 
         _check_codes(codes, self.cardinalities)
-        width = max((len(marginal) for marginal in self.marginals), default=0)
-        attributes = np.zeros((len(self.marginals), width), np.int64)
-        # A marginal of fewer attributes is padded with the first one at stride 0, which has no effect.
-        strides = np.zeros_like(attributes)
-        for k, marginal in enumerate(self.marginals):
-            shape = self._shape(marginal)
-            attributes[k, : len(marginal)] = marginal
-            strides[k, : len(marginal)] = [prod(shape[j + 1 :]) for j in range(len(shape))]
-        count_cells(np.ascontiguousarray(codes.T), attributes, strides, self.starts, self.counts)
+        count_cells(np.ascontiguousarray(codes.T), *self.layout, self.starts, self.counts)
         self.rows += len(codes)
 
     def merge(self, other: "MarginalCounts") -> None:
@@ -195,7 +233,7 @@ class MarginalCounts:
 
     def table(self, marginal: Marginal) -> NDArray[np.int64]:
         """Counts of one marginal, with one axis per attribute."""
-        k = self.marginals.index(marginal)
+        k = self._places[marginal]
         return self.counts[self.starts[k] : self.starts[k + 1]].reshape(self._shape(marginal))
 
 
@@ -287,21 +325,16 @@ def resampling_error(
 
     Source: van der Vaart 1998, Asymptotic Statistics, section 20.1 (the delta method).
     """
+    from deniable.evaluation.table_kernels import sum_of_cells  # noqa: PLC0415 - compiled code, for what compares
+
     _check_same_marginals(*counts)
     marginals = counts[0].marginals
     if not marginals:
         return 0.0
     variance = 0.0
     for table, counted, derivatives in zip(tables, counts, slopes, strict=True):
-        codes = table[:ERROR_RECORDS]
-        pulls = np.zeros(len(codes))
-        for marginal, start in zip(marginals, counted.starts, strict=False):
-            cells = np.full(len(codes), start, np.int64)
-            stride = 1
-            for column in reversed(marginal):
-                cells += stride * codes[:, column].astype(np.int64)
-                stride *= counted.cardinalities[column]
-            pulls += derivatives[cells]
+        columns = np.ascontiguousarray(table[:ERROR_RECORDS].T)
+        pulls = sum_of_cells(columns, *counted.layout, counted.starts, derivatives)
         variance += float(np.var(pulls / len(marginals))) / counted.rows
     return sqrt(variance)
 

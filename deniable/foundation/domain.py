@@ -359,6 +359,10 @@ class Domain:
         """Attribute names in column order."""
         return tuple(attribute.name for attribute in self.attributes)
 
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {name: column for column, name in enumerate(self.names)}
+
     @property
     def most_records(self) -> int:
         """The most records of one person that a release uses; 1 if the privacy unit is one record."""
@@ -480,8 +484,8 @@ class Domain:
             InvalidInput: the domain has no such attribute.
         """
         try:
-            return self.names.index(name)
-        except ValueError:
+            return self._columns[name]
+        except KeyError:
             msg = f"the attribute must be one of {', '.join(self.names)}, got {name}."
             raise InvalidInput(msg) from None
 

@@ -27,7 +27,15 @@ from reports.plots.budget_line import BUDGET_IN_WORDS, draw_budget_line
 from reports.plots.commutes import draw_commutes
 from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest
 from reports.plots.measured import Measured
-from reports.plots.pairs import ShownPair, heatmap_svg, largest, pair_errors, shown_pairs
+from reports.plots.pairs import (
+    ShownPair,
+    attributes_of_a_square,
+    heatmap_svg,
+    largest,
+    pair_errors,
+    shown_pairs,
+    squares_of,
+)
 from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
 from reports.plots.theme import drawn_once
 from schemas.provenance import Approval
@@ -179,11 +187,13 @@ class Pairs:
     Attributes:
         heatmap: the picture.
         most: the error shown in full colour.
+        run: how many neighbouring attributes share a row or a column of it.
         shown: the worst pairs, side by side.
     """
 
     heatmap: Markup
     most: float
+    run: int
     shown: list[ShownPair]
 
 
@@ -195,7 +205,9 @@ def _pairs(content: ReportContent) -> Pairs | None:
         return None
     shown = shown_pairs(table, series)
     linked = {pair.error.names: pair.anchor for pair in shown}
-    return Pairs(heatmap_svg(table.domain, errors, linked), largest(errors), shown)
+    squares = squares_of(table.domain, errors)
+    heatmap = heatmap_svg(table.domain, errors, squares, linked)
+    return Pairs(heatmap, largest(squares), attributes_of_a_square(table.domain), shown)
 
 
 def _panels(content: ReportContent) -> list[Panel]:

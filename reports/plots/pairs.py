@@ -30,6 +30,8 @@ _LEVELS: Final = 8
 _WIDEST, _NARROWEST, _SIDE = 22.0, 4.0, 380.0
 _LETTER, _FONT, _GAP = 6.2, 10.0, 34.0
 _LONGEST_NAME = 14
+_MOST_SQUARES = 128
+"""A heatmap has at most this many squares a side; in wider tables, each is of a run of neighbouring attributes."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,23 @@ class PairError:
     def beyond(self) -> float:
         """The error of the release in excess of the chance error of real records."""
         return self.released - self.real
+
+
+@dataclass(frozen=True)
+class Square:
+    """A square of the heatmaps.
+
+    Attributes:
+        column: its place from the left.
+        row: its place from the top.
+        released: total variation distance of the release; the mean over its pairs of attributes if it has several.
+        real: that of real training records.
+    """
+
+    column: int
+    row: int
+    released: float
+    real: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,29 +142,59 @@ def _side_by_side(table: DescribedTable, series: Mapping[str, Sequence[float]], 
     return pair_svg((left, right), ("real, the holdout", "released"), (names[0], names[1]), words)
 
 
-def heatmap_svg(domain: Domain, errors: Sequence[PairError], linked: Mapping[tuple[str, str], str]) -> Markup:
+def attributes_of_a_square(domain: Domain) -> int:
+    """How many neighbouring attributes share a row, or a column, of the heatmaps."""
+    return ceil(len(domain) / _MOST_SQUARES)
+
+
+def squares_of(domain: Domain, errors: Sequence[PairError]) -> tuple[Square, ...]:
+    """The squares of the heatmaps, one for each pair of attributes, or of runs of attributes in a wide table."""
+    run = attributes_of_a_square(domain)
+    if run == 1:
+        return tuple(
+            Square(domain.index(error.names[0]), domain.index(error.names[1]), error.released, error.real)
+            for error in errors
+        )
+    size = ceil(len(domain) / run)
+    places = np.array([[domain.index(name) // run for name in error.names] for error in errors])
+    cells = places[:, 0] * size + places[:, 1]
+    values = np.array([(error.released, error.real) for error in errors])
+    pairs = np.bincount(cells, minlength=size * size)
+    released, real = (np.bincount(cells, column, size * size) for column in values.T)
+    return tuple(
+        Square(cell // size, cell % size, float(released[cell] / pairs[cell]), float(real[cell] / pairs[cell]))
+        for cell in np.flatnonzero(pairs).tolist()
+    )
+
+
+def heatmap_svg(
+    domain: Domain, errors: Sequence[PairError], squares: Sequence[Square], linked: Mapping[tuple[str, str], str]
+) -> Markup:
     """Two heatmaps with one scale: errors of the release on the left, of real training records on the right.
 
     Args:
         domain: the attributes.
         errors: the errors of all pairs.
+        squares: the squares, as `squares_of` makes them.
         linked: anchors on the page that pairs link to, by the names of the attributes.
 
     Returns:
         One `svg` element.
     """
-    size = len(domain)
+    run = attributes_of_a_square(domain)
+    firsts = domain.names[::run]
+    size = len(firsts)
     cell = min(_WIDEST, max(_NARROWEST, _SIDE / size))
-    names = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in domain.names]
+    names = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in firsts]
     margin = _LETTER * max(map(len, names)) + 8
-    most = largest(errors)
+    most = largest(squares)
     side = cell * size
     parts = []
     for place, title in ((margin, "release"), (2 * margin + side + _GAP, "real training records")):
         parts.append(Markup('<text class="title" x="{:.0f}" y="12">{}</text>').format(place, title))
         parts.append(_names(names, place, cell))
     for place, released in ((margin, True), (2 * margin + side + _GAP, False)):
-        parts.append(_cells(domain, errors, most, place, cell, released=released))
+        parts.append(_cells(squares, most, place, cell, released=released))
     parts += [
         Markup(
             '<a href="#{}"><title>{}: release {:.3f}, real {:.3f}</title>'
@@ -155,8 +204,8 @@ def heatmap_svg(domain: Domain, errors: Sequence[PairError], linked: Mapping[tup
             " and ".join(error.names),
             error.released,
             error.real,
-            margin + cell * domain.index(error.names[0]),
-            20 + cell * domain.index(error.names[1]),
+            margin + cell * (domain.index(error.names[0]) // run),
+            20 + cell * (domain.index(error.names[1]) // run),
             cell,
             cell,
         )
@@ -173,9 +222,9 @@ def heatmap_svg(domain: Domain, errors: Sequence[PairError], linked: Mapping[tup
     )
 
 
-def largest(errors: Sequence[PairError]) -> float:
+def largest(squares: Sequence[Square]) -> float:
     """The largest error, which is shown in full colour."""
-    return max((max(error.released, error.real) for error in errors), default=0.0) or 1.0
+    return max((max(square.released, square.real) for square in squares), default=0.0) or 1.0
 
 
 def _names(names: Sequence[str], place: float, cell: float) -> Markup:
@@ -197,14 +246,12 @@ def _names(names: Sequence[str], place: float, cell: float) -> Markup:
     return Markup("").join([*rows, *columns])
 
 
-def _cells(
-    domain: Domain, errors: Sequence[PairError], most: float, place: float, cell: float, *, released: bool
-) -> Markup:
+def _cells(squares: Sequence[Square], most: float, place: float, cell: float, *, released: bool) -> Markup:
     """The cells of one heatmap, one path per depth of colour, which is the square root of the error."""
     levels: dict[int, list[str]] = {}
-    for error in errors:
-        value = error.released if released else error.real
-        x, y = place + cell * domain.index(error.names[0]), 20 + cell * domain.index(error.names[1])
+    for square in squares:
+        value = square.released if released else square.real
+        x, y = place + cell * square.column, 20 + cell * square.row
         level = round(_LEVELS * sqrt(value / most))
         levels.setdefault(level, []).append(f"M{x:.1f},{y:.1f}h{cell:.1f}v{cell:.1f}h-{cell:.1f}z")
     return Markup("").join(

@@ -33,6 +33,7 @@ _ORDER_NAMES = {1: "one attribute", 2: "two attributes", 3: "three attributes"}
 _CLASSIFIER_NAMES = {"tree": "decision tree", "forest": "random forest", "adaboost": "AdaBoost"}
 _MANY_VALUES = 14
 _LABEL_CHARACTERS = 9
+_MOST_POINTS = 5000
 _GOLDEN_RATIO = 0.6180339887
 _SIGMAS = 1.96
 
@@ -69,10 +70,11 @@ def distance_boxes(
 
 
 def _draw_box(axes: Axes, row: int, values: Sequence[float], colour: str) -> None:
-    """One horizontal box, with its values behind it and its mean as text."""
+    """One horizontal box, with its values behind it, or quantiles of very many, and its mean as text."""
+    shown = values if len(values) <= _MOST_POINTS else np.quantile(values, np.linspace(0, 1, _MOST_POINTS))
     # Multiples of the golden ratio separate neighbours, and the same values give the same picture.
-    jitter = [row + 0.44 * ((i * _GOLDEN_RATIO) % 1 - 0.5) for i in range(len(values))]
-    axes.scatter(values, jitter, s=7, color=colour, alpha=0.3, linewidths=0, zorder=2)
+    jitter = [row + 0.44 * ((i * _GOLDEN_RATIO) % 1 - 0.5) for i in range(len(shown))]
+    axes.scatter(shown, jitter, s=7, color=colour, alpha=0.3, linewidths=0, zorder=2)
     axes.boxplot(
         [values],
         positions=[row],

@@ -72,6 +72,16 @@ class TestMarginals:
         assert len(set(sample)) == 100
         assert sample == marginals_of_order((2,) * 17, 3, 100)
 
+    @pytest.mark.parametrize(("m", "order", "limit"), [(17, 3, 100), (9, 2, 35), (5, 3, 1), (6, 1, 4)])
+    def test_a_sample_is_spread_evenly_over_the_whole_list(self, m: int, order: int, limit: int) -> None:
+        whole = marginals_of_order((2,) * m, order)
+        expected = [whole[i * len(whole) // limit] for i in range(limit)]
+        assert list(marginals_of_order((2,) * m, order, limit)) == expected
+
+    def test_a_sample_is_found_without_the_list_which_a_wide_table_has_no_time_for(self) -> None:
+        # 167 thousand million triples.
+        assert marginals_of_order((2,) * 10_001, 3, 2) == ((0, 1, 2), (2062, 9424, 9437))
+
     def test_a_limit_above_the_number_of_marginals_lists_all(self) -> None:
         assert marginals_of_order((2, 2, 2), 2, 100) == ((0, 1), (0, 2), (1, 2))
 
@@ -279,3 +289,19 @@ def test_a_mean_distance_over_no_marginal_has_no_error() -> None:
     table = codes((0, 1), (1, 0))
     counts = count_marginals([table], (2, 2), ())
     assert mean_distance_error(table, table, (counts, counts)) == 0
+
+
+def test_the_standard_error_is_that_of_the_records_own_sums() -> None:
+    """In marginals of one, two and three attributes, against a sum for each record by hand."""
+    sizes, marginals = (4, 4, 4, 4), ((2,), (0, 1), (1, 3), (0, 2, 3))
+    one, other = correlated(60, "one"), shuffled_columns(correlated(50, "other"), "columns")
+    counts = tuple(count_marginals([table], sizes, marginals) for table in (one, other))
+    variance = 0.0
+    for own, beside, table in ((0, 1, one), (1, 0, other)):
+        pulls = np.zeros(len(table))
+        for marginal in marginals:
+            shares = [each.table(marginal) / each.rows for each in counts]
+            slope = np.sign(shares[own] - shares[beside]) / 2
+            pulls += slope[tuple(table[:, column].astype(int) for column in marginal)]
+        variance += float(np.var(pulls / len(marginals))) / len(table)
+    assert mean_distance_error(one, other, (counts[0], counts[1])) == pytest.approx(variance**0.5, rel=1e-12)
