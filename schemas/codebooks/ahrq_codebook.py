@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from schemas.codebooks.codebook import Codebook, Entry, Variable, one_line
+from schemas.codebooks.codebook import Codebook, Entry, Place, Variable, one_line
 from schemas.codebooks.value_lists import leading
 
-_BEGINS = re.compile(r"^\s*([A-Za-z]\w*)\s+(\S.*?)\s+\$?\d+(?:\.\d+)?\s+(NUM|CHAR)\s+\d+\s+\d+\s*$")
+_BEGINS = re.compile(r"^\s*([A-Za-z]\w*)\s+(\S.*?)\s+\$?\d+(?:\.\d+)?\s+(NUM|CHAR)\s+(\d+)\s+(\d+)\s*$")
 _NAMED = re.compile(r"^[\s|]*Variable Name:?[\s|]*([A-Za-z]\w*)[\s|]*$", re.IGNORECASE)
 _STATED = re.compile(r"^[\s|]*(Description|Format|Type|Start|End):?[\s|]+(.*?)[\s|]*$", re.IGNORECASE)
 _COUNTED = re.compile(r"^[\s|]*(.*?\S)(?:\s{2,}|\s*\|\s*)[\d,]+(?:(?:\s{2,}|\s*\|\s*|\s+)[\d,.]+)?[\s|]*$")
@@ -47,8 +47,7 @@ def read_ahrq(text: str) -> Codebook:
         elif current is None:
             continue
         elif stated := _STATED.match(line):
-            if stated[1].lower() == "description":
-                current = replace(current, label=one_line(stated[2]))
+            current = _with_statement(current, stated[1].lower(), stated[2])
         elif (counted := _COUNTED.match(line)) is not None:
             value = one_line(counted[1])
             if value.upper() not in {"TOTAL", "VALUE"} and any(each.isalnum() for each in value):
@@ -100,8 +99,20 @@ class _Page(HTMLParser):
 def _begun(begins: re.Match[str] | None, named: re.Match[str] | None) -> Variable:
     """The variable that a line begins."""
     if begins is not None:
-        return Variable(name=begins[1], label=one_line(begins[2]))
+        place = Place(int(begins[4]), int(begins[5]) - int(begins[4]) + 1)
+        return Variable(name=begins[1], label=one_line(begins[2]), place=place)
     return Variable(name=named[1] if named is not None else "")
+
+
+def _with_statement(variable: Variable, what: str, stated: str) -> Variable:
+    """A variable with what a line states about it."""
+    if what == "description":
+        return replace(variable, label=one_line(stated))
+    if what in {"start", "end"} and stated.isdecimal():
+        position = int(stated)
+        start = position if what == "start" or variable.place is None else variable.place.start
+        return replace(variable, place=Place(start, max(1, position - start + 1)))
+    return variable
 
 
 def _plain(line: str) -> str:

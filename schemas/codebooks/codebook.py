@@ -28,6 +28,21 @@ class Entry:
     label: str = ""
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a variable is in a line of text without separators.
+
+    Attributes:
+        start: the position of its first character, from 1.
+        width: the number of its characters.
+        decimals: how many of its last digits are decimals, if no decimal point is written.
+    """
+
+    start: int
+    width: int
+    decimals: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Variable:
     """A variable as a codebook describes it.
@@ -42,6 +57,7 @@ class Variable:
         step: the distance between neighbouring numbers; None if not stated.
         whole: whether numbers are integers; None if not stated.
         pattern: the form of a date, in the notation of `strptime`; None if not stated.
+        place: where it is in a line of text without separators; None if not stated.
     """
 
     name: str
@@ -53,6 +69,7 @@ class Variable:
     step: Decimal | None = None
     whole: bool | None = None
     pattern: str | None = None
+    place: Place | None = None
 
     def completed_by(self, other: "Variable") -> "Variable":
         """Merge the description from another codebook, which takes precedence.
@@ -61,7 +78,7 @@ class Variable:
         """
         stated = {
             name: value
-            for name in ("kind", "label", "entries", "missing", "also", "step", "whole", "pattern")
+            for name in ("kind", "label", "entries", "missing", "also", "step", "whole", "pattern", "place")
             if (value := getattr(other, name)) not in (None, "", ())
         }
         if other.entries and all(entry.high is not None for entry in other.entries):

@@ -1,7 +1,7 @@
 """Codebooks in CSV: one line per variable, or one line per value.
 
 The columns are found by their names: `variable`, and of `type`, `label`, `values`, `labels` (of values), `missing`,
-`also`, `step`, `low`, `high`, `pattern` those that there are, or other usual names for them.
+`also`, `step`, `low`, `high`, `pattern`, `start`, `width`, `end` those that there are, or other usual names for them.
 """
 
 import csv
@@ -12,7 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 
-from schemas.codebooks.codebook import Codebook, Entry, Kind, Variable, one_line
+from schemas.codebooks.codebook import Codebook, Entry, Kind, Place, Variable, one_line
 from schemas.codebooks.value_lists import entries_of, number, range_of, separated, with_labels
 
 _NAMES = {
@@ -29,6 +29,9 @@ _NAMES = {
     "low": "low min minimum lowest textvalidationmin",
     "high": "high max maximum highest textvalidationmax",
     "pattern": "pattern format dateformat",
+    "start": "start startposition startcolumn firstposition firstcolumn begin",
+    "width": "width length fieldwidth columnwidth",
+    "end": "end endposition endcolumn lastposition lastcolumn",
 }
 _CANONICAL = {each: name for name, others in _NAMES.items() for each in others.split()}
 
@@ -198,6 +201,7 @@ def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value:
                 f"line {line}: the step of {cells['variable']} must be a number above 0, got {one_line(stated)}; "
                 f"correct it."
             )
+    place = _place(line, cells, codebook)
     own_label = cells.get("description", "") or (
         "" if _labels_values(cells, by_value=by_value) else cells.get("label", "")
     )
@@ -211,7 +215,24 @@ def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value:
         step=step,
         whole=whole,
         pattern=cells.get("pattern") or None,
+        place=place,
     )
+
+
+def _place(line: int, cells: dict[str, str], codebook: Codebook) -> Place | None:
+    """Where a variable is in a line of text without separators; None if its line states no position."""
+    start, width, end = (cells.get(name, "") for name in ("start", "width", "end"))
+    if not start:
+        return None
+    stated = [int(each) if each.isascii() and each.isdecimal() else 0 for each in (start, width, end)]
+    size = stated[1] or stated[2] - stated[0] + 1
+    if not stated[0] or size < 1 or (width and not stated[1]) or (stated[2] and size != stated[2] - stated[0] + 1):
+        codebook.faults.append(
+            f"line {line}: {cells['variable']} must have a first position, and a width or a last position that agree, "
+            f"got {one_line(start)!r}, {one_line(width)!r} and {one_line(end)!r}; correct them."
+        )
+        return None
+    return Place(stated[0], size)
 
 
 def _labels_values(cells: dict[str, str], *, by_value: bool) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from schemas.codebooks.codebook import Codebook, one_line
+from schemas.codebooks.codebook import Codebook, Place, one_line
 from schemas.codebooks.reading import require_no_faults
 from schemas.codebooks.settling import Described, LeftOut, settle
 
@@ -203,6 +203,7 @@ def spec_text(
     title: str = "",
     remark: str = "",
     dialect: Mapping[str, str | int] | None = None,
+    places: Mapping[str, Place] | None = None,
 ) -> str:
     """The text of a short spec; everything that it omits has a default.
 
@@ -214,6 +215,7 @@ def spec_text(
         title: title of the release.
         remark: a line at the top.
         dialect: the entries that declare how the table is written, if that must be declared.
+        places: where its columns are in a line, if it is text without separators.
     """
     lines = [f"# {remark}"] if remark else []
     is_plain = name[0].isalpha() and name not in {"null", "true", "false"}
@@ -222,20 +224,29 @@ def spec_text(
         lines.append(f"title: {_literal(title)}")
     lines += [
         f"dataset: {_literal(schema)}",
-        f"source: {_source(source, dialect or {})}",
+        f"source: {_source(source, dialect or {}, places or {})}",
         f"epsilon: {epsilon} # of the whole release",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _source(path: str, dialect: Mapping[str, str | int]) -> str:
+def _source(path: str, dialect: Mapping[str, str | int], places: Mapping[str, Place]) -> str:
     """The source of a spec: the path alone, unless it has further entries."""
+    if places:
+        return "\n".join(["", "  kind: file", f"  path: {_literal(path)}", "  columns:", *map(_placed, places.items())])
     if not dialect:
         return _literal(path)
     entries = {"kind": "file", "path": path, **dialect}
     plain = {"kind", "encoding"}
     stated = (f"{name}: {value if name in plain else _literal(value)}" for name, value in entries.items())
     return f"{{{', '.join(stated)}}}"
+
+
+def _placed(column: tuple[str, Place]) -> str:
+    """The line of a spec that says where a column is in a line of text."""
+    name, place = column
+    decimals = f", decimals: {place.decimals}" if place.decimals else ""
+    return f"    - {{name: {_literal(name)}, start: {place.start}, width: {place.width}{decimals}}}"
 
 
 def column_lines(column: Described) -> list[str]:

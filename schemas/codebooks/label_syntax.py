@@ -1,19 +1,27 @@
-"""Labels as SPSS and Stata export them: `VARIABLE LABELS`, `VALUE LABELS`, `MISSING VALUES`; `label define` and so on.
+"""Labels and positions as SPSS and Stata write them: `VARIABLE LABELS`, `DATA LIST`; `label define`, `infix` and so on.
 
 Only these commands are read; nothing is executed.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from schemas.codebooks.codebook import Codebook, Entry, Variable, one_line
+from schemas.codebooks.codebook import Codebook, Entry, Place, Variable, one_line
 from schemas.codebooks.value_lists import number
 
 _TOKEN = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([()/,=])|([^\s()/,='"]+)""")
 _SPSS_COMMAND = re.compile(
-    r"^\s*(variable\s+labels?|value\s+labels?|add\s+value\s+labels?|missing\s+values?)\b", re.IGNORECASE
+    r"^\s*(variable\s+labels?|value\s+labels?|add\s+value\s+labels?|missing\s+values?|data\s+list)\b", re.IGNORECASE
 )
+_DATA_LIST = re.compile(r"([A-Za-z@#$][\w.@#$]*)\s+(\d+)(?:\s*-\s*(\d+))?(?:\s*\(([^)]*)\))?")
+_INFIX = re.compile(r"^\s*(?:qui(?:e|et|etl|etly)?\s+)?infix\b(.*)$", re.IGNORECASE | re.DOTALL)
+_IN_INFIX = re.compile(r"([A-Za-z_]\w*)\s+(\d+)(?:\s*-\s*(\d+))?(?![\w:])")
+_IN_DICTIONARY = re.compile(
+    r"""_column\s*\(\s*(\d+)\s*\)\s+(?:[a-z]+\d*\s+)?([A-Za-z_]\w*)\s+%(\d+)(?:\.(\d+))?[a-z](?:[^\S\n]+"([^"\n]*)")?""",
+    re.IGNORECASE,
+)
+_SCALED = re.compile(r"^\s*replace\s+(\w+)\s*=\s*(\w+)\s*/\s*(10*)\s*$", re.IGNORECASE)
 _STATA = re.compile(
     r"""^\s*la(?:b|be|bel)?\s+(var(?:iable|iabl|iab|ia|i)?|de(?:fine|fin|fi|f)?|val(?:ues|ue|u)?)\s+(.*)$""",
     re.IGNORECASE | re.DOTALL,
@@ -31,11 +39,13 @@ class _Labels:
     values: dict[str, dict[str, str]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
     open_ended: list[str] = field(default_factory=list)
+    places: dict[str, Place] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
 
     def codebook(self) -> Codebook:
         """The codebook that follows from the labels."""
-        codebook = Codebook()
-        for name in dict.fromkeys([*self.variables, *self.values, *self.missing]):
+        codebook = Codebook(faults=list(self.faults))
+        for name in dict.fromkeys([*self.places, *self.variables, *self.values, *self.missing]):
             codes = self.missing.get(name, [])
             codebook.add(
                 Variable(
@@ -47,6 +57,7 @@ class _Labels:
                         if value not in codes
                     ),
                     missing=tuple(codes),
+                    place=self.places.get(name),
                 ),
                 f"variable {one_line(name)}",
             )
@@ -73,6 +84,9 @@ def read_spss(text: str) -> Codebook:
         if found is None:
             continue
         word = " ".join(found[1].lower().split())
+        if word == "data list":
+            _data_list(command[found.end() :], labels)
+            continue
         tokens = list(_tokens(command[found.end() :]))
         if word.startswith("variable"):
             _variable_labels(tokens, labels)
@@ -92,6 +106,9 @@ def read_stata(text: str) -> Codebook:
     labels = _Labels()
     sets: dict[str, dict[str, str]] = {}
     attached: dict[str, str] = {}
+    # Compound quotes.
+    text = text.replace('`"', '"').replace("\"'", '"')
+    _positions(text, labels)
     for command in _stata_commands(text):
         found = _STATA.match(command)
         if found is None:
@@ -112,6 +129,38 @@ def read_stata(text: str) -> Codebook:
             # Extended missing values of Stata.
             labels.missing[variable] = [value for value in sets[name] if value.startswith(".")]
     return labels.codebook()
+
+
+def _data_list(text: str, labels: _Labels) -> None:
+    """Names of variables with their positions, and in brackets a format, or a number of implied decimals."""
+    _, _, listed = re.sub(r"'[^']*'|\"[^\"]*\"", " ", text).partition("/")
+    if "/" in listed:
+        labels.faults.append("DATA LIST must state one line for each record, got several; read such a table with SPSS.")
+    for name, first, last, form in _DATA_LIST.findall(listed):
+        decimals = re.fullmatch(r"\s*(?:[A-Za-z]+\s*,\s*)?(\d+)\s*", form)
+        place = Place(int(first), int(last or first) - int(first) + 1, int(decimals[1]) if decimals else 0)
+        labels.places[name] = place
+
+
+def _positions(text: str, labels: _Labels) -> None:
+    """Positions in a dictionary or in the command infix, and implied decimals, which later commands divide by."""
+    for start, name, width, decimals, label in _IN_DICTIONARY.findall(text):
+        labels.places[name] = Place(int(start), int(width), int(decimals or 0))
+        labels.variables |= {name: label} if label else {}
+    for command in _stata_commands(text):
+        if infix := _INFIX.match(command):
+            _infix(infix[1], labels)
+        elif (scaled := _SCALED.match(command)) and scaled[1] == scaled[2] and scaled[1] in labels.places:
+            labels.places[scaled[1]] = replace(labels.places[scaled[1]], decimals=len(scaled[3]) - 1)
+
+
+def _infix(text: str, labels: _Labels) -> None:
+    """Names of variables with their positions, after their types."""
+    listed = re.split(r"\busing\b", text, maxsplit=1)[0]
+    if re.search(r"(^|\s)([2-9]|1\d+):|(^|\s)[2-9]\d*\s+lines\b|/", listed):
+        labels.faults.append("infix must state one line for each record, got several; read such a table with Stata.")
+    for name, first, last in _IN_INFIX.findall(listed):
+        labels.places[name] = Place(int(first), int(last or first) - int(first) + 1)
 
 
 def _spss_commands(text: str) -> Iterator[str]:
@@ -135,6 +184,7 @@ def _spss_commands(text: str) -> Iterator[str]:
 
 def _stata_commands(text: str) -> Iterator[str]:
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+    text = re.sub(r"[ \t]///[^\n]*\n", " ", text)
     by_semicolon, held = False, ""
     for line in text.splitlines():
         if found := re.match(r"\s*#d(?:e|el|eli|elim|elimi|elimit)?\s+(;|cr)", line, re.IGNORECASE):
@@ -146,8 +196,6 @@ def _stata_commands(text: str) -> Iterator[str]:
             while (end := _semicolon(held)) >= 0:
                 yield held[:end]
                 held = held[end + 1 :]
-        elif line.rstrip().endswith("///"):
-            held += line.rstrip()[:-3] + " "
         elif not line.lstrip().startswith("*"):
             # A list of values continues over lines that begin with a value.
             if held and re.match(r"""\s*-?\d+\s+["']""", line):

@@ -40,6 +40,7 @@ _OF_SUFFIX = {
     ".arff": "arff",
     ".sps": "spss",
     ".do": "stata",
+    ".dct": "stata",
 }
 _LONGEST = 64 << 20
 _LONGEST_HEADER = 16 << 20
@@ -179,8 +180,8 @@ def _found(text: str) -> str | None:
         return "json"
     for form, marks in (
         ("arff", ("@attribute",)),
-        ("stata", ("label define", "label variable")),
-        ("spss", ("value labels", "variable labels")),
+        ("stata", ("label define", "label variable", "infix ", "_column(")),
+        ("spss", ("value labels", "variable labels", "data list")),
     ):
         if any(mark in low for mark in marks):
             return form

@@ -54,7 +54,7 @@ from schemas.spec.evaluation import scope_of, unknown_thresholds
 from schemas.spec.loading import complaint, read_yaml
 from schemas.spec.publication import Publication
 from schemas.spec.refresh import Refresh
-from schemas.spec.source_kinds import DECLARED, SourceKind, kind_of_source, kinds_in_words
+from schemas.spec.source_kinds import DECLARED, FixedColumn, SourceKind, kind_of_source, kinds_in_words
 from schemas.spec.spec_values import AnyNames, Names, refuse_unknown
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ _MOST_TABLES = 1000
 _MOST_LINES = 50
 _MOST_SKIPPED = 1000
 _MOST_SHEETS = 1000
+_MOST_COLUMNS = 20_000
+_OF_SEPARATORS = ("delimiter", "quote", "unit_rows")
 _LONGEST_QUERY = 100_000
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _VARIABLE = r"^[A-Z][A-Z0-9_]*$"
@@ -138,6 +140,7 @@ class FileSource(Strict):
         decimal: what separates decimals in columns of numbers.
         thousands: what separates thousands in columns of numbers.
         sheet: the sheet of a spreadsheet, by its name or its number from 1.
+        columns: the columns of a table without separators, which names none itself.
     """
 
     kind: Literal["file"]
@@ -151,6 +154,7 @@ class FileSource(Strict):
     decimal: Literal[".", ","] | None = None
     thousands: Literal[",", ".", " ", "'"] | None = None
     sheet: Annotated[int, Field(ge=1, le=_MOST_SHEETS)] | Line | None = None
+    columns: tuple[FixedColumn, ...] | None = Field(default=None, min_length=1, max_length=_MOST_COLUMNS)
 
     @field_validator("path")
     @classmethod
@@ -184,6 +188,18 @@ class FileSource(Strict):
             what = "an object store" if kind is None else kind.words
             raise ValueError(f"must be left out, because {path} is {what}, which has no such entry")
         return value
+
+    @field_validator("columns")
+    @classmethod
+    def _are_all_there_is(cls, columns: tuple[FixedColumn, ...] | None, info: ValidationInfo) -> Any:
+        if columns is None:
+            return None
+        if separate := [name for name in _OF_SEPARATORS if info.data.get(name) is not None]:
+            raise ValueError(f"must be left out if fields have separators, and `{separate[0]}` is stated")
+        names = [column.name for column in columns]
+        if len(set(names)) < len(names):
+            raise ValueError("must have different names, and do not")
+        return columns
 
     @model_serializer(mode="wrap")
     def _without_what_is_usual(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -5,7 +5,36 @@ How they are read does not belong here: stores.tables.sources.kinds opens them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from deniable.foundation.spec_values import Strict
+from schemas.plain_text import Line
+
+_WIDEST_LINE = 1 << 20
+_MOST_DECIMALS = 15
+
+
+class FixedColumn(Strict):
+    """A column of a table of text without separators.
+
+    Attributes:
+        name: its name.
+        start: the position of its first character in a line, from 1.
+        width: the number of its characters.
+        decimals: how many of its last digits are decimals, if no decimal point is written.
+    """
+
+    name: Line
+    start: int = Field(ge=1, le=_WIDEST_LINE)
+    width: int = Field(ge=1, le=_WIDEST_LINE)
+    decimals: int = Field(default=0, ge=0, le=_MOST_DECIMALS)
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_usual(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        entries: dict[str, Any] = handler(self)
+        return {name: own for name, own in entries.items() if name != "decimals" or own}
 
 
 @dataclass(frozen=True)
@@ -23,10 +52,16 @@ class SourceKind:
     entries: tuple[str, ...] = ()
 
 
-_OF_TEXT: Final = ("delimiter", "quote", "encoding", "skip_rows", "unit_rows", "decimal", "thousands")
+_OF_TEXT: Final = ("delimiter", "quote", "encoding", "skip_rows", "unit_rows", "decimal", "thousands", "columns")
 _OF_SHEETS: Final = ("sheet", "skip_rows", "unit_rows")
 
-TEXT: Final = SourceKind("a table of text", (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), _OF_TEXT)
+_TEXTS: Final = tuple(
+    f"{ending}{packed}" for ending in (".csv", ".tsv", ".txt", ".dat", ".asc", ".fwf") for packed in ("", ".gz")
+)
+FIXED_WIDTH: Final = (".dat", ".asc", ".fwf")
+"""Usual endings of names of tables of text without separators."""
+
+TEXT: Final = SourceKind("a table of text", _TEXTS, _OF_TEXT)
 PARQUET: Final = SourceKind("a Parquet file", (".parquet", ".pq"))
 ARROW: Final = SourceKind("a file of Arrow or Feather", (".feather", ".arrow", ".ipc"))
 JSON_LINES: Final = SourceKind("a file of JSON lines", (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"))

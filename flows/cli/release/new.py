@@ -52,6 +52,7 @@ def begin_release(state: Path) -> Path | None:
         describes_itself,
         header_lines,
         is_file,
+        places_in_lines,
         read_header_of,
         require_other,
         said_of_descriptions,
@@ -78,6 +79,7 @@ def begin_release(state: Path) -> Path | None:
     replaces = any((folder / f"{name}{suffix}").exists() for suffix in (".py", ".yaml")) and ask.yes(
         f"{folder / name}.py or .yaml is there already; replace it?", default=False
     )
+    places = places_in_lines(book[0], draft, source)
     schema, spec = write_draft(
         draft,
         name=name,
@@ -86,12 +88,17 @@ def begin_release(state: Path) -> Path | None:
         source=relative_source(source, folder),
         epsilon=epsilon,
         title=title,
+        places=places,
         person=person,
         replace=replaces,
     )
     read = list(said_of_descriptions(book[1])) or ["Nothing of the table was read."]
     ask.say("", f"Written: {schema}, {spec}. {read[0]}", *read[1:])
-    if is_file(source) and ask.yes("Compare the column names of the table with the schema?", default=True):
+    if (
+        is_file(source)
+        and not places
+        and ask.yes("Compare the column names of the table with the schema?", default=True)
+    ):
         header = read_header_of(book[0], Path(source), state)
         ask.say(*header_lines(book[0], draft, Path(source), header))
     loaded = load_spec(spec)

@@ -14,6 +14,7 @@ from flows.cli.table.drafting import (
     describes_itself,
     header_lines,
     is_file,
+    places_in_lines,
     read_header_of,
     require_other,
     said_of_descriptions,
@@ -78,13 +79,15 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
     codebook = read_codebooks(asked.codebooks, asked.format)
     what = " and ".join(map(str, asked.codebooks))
     draft = draft_of(codebook, what, wanted_columns(asked.columns), quoting=quoting)
-    header = read_header_of(codebook, Path(source), state) if asked.check_header else None
+    places = places_in_lines(codebook, draft, source)
+    header = read_header_of(codebook, Path(source), state) if asked.check_header and not places else None
     files = write_draft(
         draft,
         name=name,
         folder=asked.to,
         sources=[path.name for path in asked.codebooks],
         dialect=None if header is None else header.entries,
+        places=places,
         source=relative_source(source, asked.to),
         epsilon=read_epsilon(asked.epsilon),
         title=asked.title,
@@ -96,6 +99,8 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
     _say(*said_of_descriptions(asked.codebooks))
     if header is not None:
         _say(*header_lines(codebook, draft, Path(source), header))
+    elif places:
+        _say(f"{source} names no columns: the spec states where they are, as the codebook does. No record was read.")
     elif not any(map(describes_itself, asked.codebooks)):
         _say("Only the codebook was read. Use --check-header to compare the column names of the table with it.")
     spec = files[1]

@@ -12,7 +12,7 @@ from flows.cli.table.drafts import files_of_draft, write_and_load
 
 if TYPE_CHECKING:
     from deniable.foundation.domain import Person
-    from schemas.codebooks.codebook import Codebook
+    from schemas.codebooks.codebook import Codebook, Place
     from schemas.codebooks.drafting import Draft
     from stores.tables.sources.headers import Header
 
@@ -90,6 +90,7 @@ def write_draft(
     title: str = "",
     person: "Person | None" = None,
     dialect: "Mapping[str, str | int] | None" = None,
+    places: "Mapping[str, Place] | None" = None,
     replace: bool = False,
     quoting: bool = True,
 ) -> tuple[Path, Path]:
@@ -105,6 +106,7 @@ def write_draft(
         title: what it is.
         person: what distinguishes people, if they may have several records, and how many of each are used.
         dialect: the entries that declare how the table is written, if that must be declared.
+        places: where its columns are in a line, if it is text without separators.
         replace: whether existing files may be replaced.
         quoting: whether messages may quote the codebook.
 
@@ -127,7 +129,9 @@ def write_draft(
     files = files_of_draft(folder, name, replace=replace)
     texts = (
         schema_text(draft, sources=sources, description=title, person=person, missing_as=MISSING),
-        spec_text(name, schema=files[0].name, source=source, epsilon=epsilon, title=title, dialect=dialect),
+        spec_text(
+            name, schema=files[0].name, source=source, epsilon=epsilon, title=title, dialect=dialect, places=places
+        ),
     )
     write_and_load(files, texts, sources=sources, quoting=quoting)
     return files
@@ -136,6 +140,23 @@ def write_draft(
 def counted_as(count: int, noun: str) -> str:
     """Return a number of things, in words."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def places_in_lines(codebook: "Codebook", draft: "Draft", source: str) -> "dict[str, Place]":
+    """Return where the columns of a table of text without separators are in a line; nothing for any other table.
+
+    Args:
+        codebook: the codebook.
+        draft: what was drafted from it.
+        source: the table, by whose name it is recognised.
+    """
+    from schemas.spec.source_kinds import FIXED_WIDTH  # noqa: PLC0415 - as above
+
+    if not source.lower().removesuffix(".gz").endswith((*FIXED_WIDTH, ".txt")):
+        return {}
+    found = {column.name: codebook.variables[column.name].place for column in draft.columns}
+    known = {name: place for name, place in found.items() if place is not None}
+    return known if len(known) == len(found) else {}
 
 
 def read_header_of(codebook: "Codebook", source: Path, state: Path) -> "Header":

@@ -21,6 +21,7 @@ from schemas.spec.source_kinds import (
 from stores.tables.sources.arrow_files import ArrowFile
 from stores.tables.sources.contract import TableFile
 from stores.tables.sources.dialects import usual_dialect
+from stores.tables.sources.fixed_width import FixedWidthTable
 from stores.tables.sources.json_lines import JsonLines
 from stores.tables.sources.parquet_files import ParquetTable
 from stores.tables.sources.spreadsheets import Spreadsheet
@@ -57,5 +58,9 @@ def open_file(
     kind = kind_of_source(path.name) or TEXT
     stated = {entry: value for entry, value in (declared or {}).items() if entry in kind.entries}
     if kind is TEXT:
-        return CsvTable(path, name or str(path), replace(usual_dialect(path), **stated), numbers)
+        columns = stated.pop("columns", None)
+        dialect = replace(usual_dialect(path), **stated)
+        if columns is not None:
+            return FixedWidthTable(path, name or str(path), columns, dialect, numbers)
+        return CsvTable(path, name or str(path), dialect, numbers)
     return FILE_KINDS[kind](path, name or str(path), **stated)

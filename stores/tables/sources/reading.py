@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from deniable.foundation.errors import InvalidInput
 from schemas.regular_files import expanded_path, require_regular
 from schemas.spec.release_spec import KNOWN_FORMATS, DatabaseSource, FileSource, Join, PackageSource, ReleaseSpec
-from schemas.spec.source_kinds import SPREADSHEET, TEXT, is_of, kind_of_source
+from schemas.spec.source_kinds import FIXED_WIDTH, SPREADSHEET, TEXT, is_of, kind_of_source
 from schemas.table import columns_read, numbers_read
 from stores.tables.sources.contract import BLOCK_BYTES, TableFile, WrittenOtherwise, reading, require_readable
 from stores.tables.sources.dialects import head_of, seen_in, source_line, uneven_rows, usual_dialect
@@ -278,7 +278,7 @@ def _opened(path: Path, name: str, source: FileSource, columns: Collection[str],
     Raises:
         InvalidInput: it is written in another form, or is not what its name says.
     """
-    if is_of(TEXT, path.name):
+    if is_of(TEXT, path.name) and source.columns is None:
         _require_dialect(path, name, source, list(columns))
     if is_of(SPREADSHEET, path.name):
         _require_sheet(path, name, source, list(columns))
@@ -290,6 +290,11 @@ def _require_dialect(path: Path, name: str, source: FileSource, columns: Sequenc
     head, dialect = head_of(path), replace(usual_dialect(path), **source.declared_of(TEXT))
     seen = seen_in(head, columns, dialect)
     if seen is None:
+        if path.name.removesuffix(".gz").lower().endswith(FIXED_WIDTH):
+            raise InvalidInput(
+                f"the source {name} must name its columns in a line, or have fields of fixed width, and no line names "
+                "one; state the positions in the spec's source, as `columns: [{name: AGE, start: 12, width: 3}]`."
+            )
         return
     if seen.dialect == dialect:
         if uneven := uneven_rows(head, dialect):

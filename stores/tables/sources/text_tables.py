@@ -41,8 +41,7 @@ class CsvTable:
         self.name = name
         self.malformed_rows = self.empty_rows = 0
         self._path, self._dialect = path, dialect
-        plain = with_separators(dialect.thousands, dialect.decimal)
-        self._plain = dict.fromkeys(numbers if dialect.decimal != "." or dialect.thousands else (), plain)
+        self._numbers = frozenset(numbers)
         with reading(name):
             self._has_empty_rows = _require_text(path, name, dialect)
         with reading(name), _opened_csv(path, dialect, lambda _: "skip") as reader:
@@ -85,19 +84,12 @@ class CsvTable:
             ) as reader,
         ):
             for batch in map(self._without_empty_rows, reader) if self._has_empty_rows else reader:
-                yield self._with_plain_numbers(batch.select(written).rename_columns(list(columns)))
+                read = batch.select(written).rename_columns(list(columns))
+                yield with_plain_numbers(read, self._numbers, self._dialect)
                 arrays = [pa.array([fields[place] for fields in repaired], pa.string()) for place in places]
                 repaired.clear()
-                yield self._with_plain_numbers(pa.RecordBatch.from_arrays(arrays, names=list(columns)))
-
-    def _with_plain_numbers(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows, with numbers as a program writes them."""
-        for place, name in enumerate(batch.schema.names):
-            if name in self._plain:
-                encoded = batch.column(place).dictionary_encode()
-                texts = [self._plain[name](text.strip()) for text in encoded.dictionary.to_pylist()]
-                batch = batch.set_column(place, name, pa.array(texts, pa.string()).take(encoded.indices))
-        return batch
+                read = pa.RecordBatch.from_arrays(arrays, names=list(columns))
+                yield with_plain_numbers(read, self._numbers, self._dialect)
 
     def _without_empty_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows with any content; the others are counted."""
@@ -106,6 +98,42 @@ class CsvTable:
             kept = pc.or_(kept, pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(column), ""), fill_value=False))
         self.empty_rows += pc.sum(pc.invert(kept)).as_py() or 0
         return batch.filter(kept)
+
+
+def with_plain_numbers(batch: pa.RecordBatch, numbers: Collection[str], dialect: Dialect) -> pa.RecordBatch:
+    """Rows of text, with numbers as a program writes them.
+
+    Args:
+        batch: the rows.
+        numbers: the columns of numbers.
+        dialect: what separates decimals and thousands there.
+    """
+    if dialect.decimal == "." and not dialect.thousands:
+        return batch
+    plain = with_separators(dialect.thousands, dialect.decimal)
+    for place, name in enumerate(batch.schema.names):
+        if name in numbers:
+            encoded = batch.column(place).dictionary_encode()
+            texts = [plain(text.strip()) for text in encoded.dictionary.to_pylist()]
+            batch = batch.set_column(place, name, pa.array(texts, pa.string()).take(encoded.indices))
+    return batch
+
+
+def decoded_blocks(path: Path, name: str, dialect: Dialect) -> Iterator[str]:
+    """The text of a file, compressed or not, a block at a time.
+
+    Raises:
+        InvalidInput: it has bytes that are not of its encoding, which Arrow would print.
+    """
+    codec = "utf-8-sig" if dialect.encoding == UTF_8 else dialect.encoding
+    try:
+        decoded = codecs.getincrementaldecoder(codec)()
+        with pa.input_stream(str(path)) as stream:
+            while block := stream.read(BLOCK_BYTES):
+                yield decoded.decode(block)
+            yield decoded.decode(b"", final=True)
+    except UnicodeDecodeError:
+        raise InvalidInput(_not_of(dialect, name)) from None
 
 
 def _fields_of(row: str, dialect: Dialect = USUAL) -> list[str]:
@@ -155,7 +183,7 @@ def _opened_csv(
 
 
 def _require_text(path: Path, name: str, dialect: Dialect) -> bool:
-    """Refuse a table without records or with bytes that are not of its encoding, which Arrow would print.
+    """Refuse a table without records, or with bytes that are not of its encoding.
 
     Returns:
         Whether it may have rows whose every field is empty.
@@ -163,21 +191,13 @@ def _require_text(path: Path, name: str, dialect: Dialect) -> bool:
     has_rows = has_empty_rows = False
     ending, lines = "", 0
     empty_row = _empty_row(dialect)
-    codec = "utf-8-sig" if dialect.encoding == UTF_8 else dialect.encoding
-    try:
-        decoded = codecs.getincrementaldecoder(codec)()
-        with pa.input_stream(str(path)) as stream:
-            while block := stream.read(BLOCK_BYTES):
-                text = decoded.decode(block)
-                if not has_rows:
-                    lines += len(text.lstrip().splitlines())
-                    has_rows = lines > 1 + dialect.skip_rows + dialect.unit_rows
-                has_empty_rows = has_empty_rows or empty_row.search(ending + text) is not None
-                ending = text[-_LONGEST_EMPTY_ROW:]
-            decoded.decode(b"", final=True)
-            has_empty_rows = has_empty_rows or empty_row.search(ending + "\n") is not None
-    except UnicodeDecodeError:
-        raise InvalidInput(_not_of(dialect, name)) from None
+    for text in decoded_blocks(path, name, dialect):
+        if not has_rows:
+            lines += len(text.lstrip().splitlines())
+            has_rows = lines > 1 + dialect.skip_rows + dialect.unit_rows
+        has_empty_rows = has_empty_rows or empty_row.search(ending + text) is not None
+        ending = text[-_LONGEST_EMPTY_ROW:]
+    has_empty_rows = has_empty_rows or empty_row.search(ending + "\n") is not None
     if not has_rows:
         raise InvalidInput(
             f"the source {name} must have a row that names the columns and records below it, and has no record; "
