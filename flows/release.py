@@ -26,6 +26,7 @@ from stores.ledger.charging import note_publication
 from stores.ledger.remembered_costs import remember_costs
 from stores.releases.approval import candidate_digest, require_decision
 from stores.releases.resumable_releases import ended_with, note_end, note_reported, what_comes_next
+from stores.releases.status_file import renew_status_file
 from stores.vault.pending_approval import held_note
 from stores.vault.workspace import Workspace
 from tasks.data.account import account_task
@@ -178,6 +179,7 @@ def _made(workspace: Workspace) -> Released:
     _require_approval(workspace, accounts, drawn, judged)
     published = publish_task(workspace, drawn.released, drawn.learnt, accounts, wait_for=[judged.decided])
     note_publication(workspace, published)
+    renew_status_file(workspace.state)
     verified = verify_published_task(workspace, wait_for=[published])
     report = _report(workspace, accounts, drawn, judged, verification=verified)
     record = seal_task(workspace, wait_for=[published, report])

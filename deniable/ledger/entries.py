@@ -34,6 +34,7 @@ ALL_ROWS = "all"
 SeedCost = Literal["total", "per_record"]
 """The cost counted for candidates tested for plausible deniability: of all of them, or of one attempt."""
 PeriodLength = Literal["year", "quarter", "month"]
+StandingWord = Literal["reviewed", "superseded", "withdrawn"]
 
 Content: TypeAlias = Mapping[str, Any]
 
@@ -502,6 +503,55 @@ class Publication:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A person decided whether a public release still holds.
+
+    Attributes:
+        dataset: the dataset's name.
+        release: id of the release.
+        standing: `reviewed` if it stays, `superseded` if another one replaces it, `withdrawn` if nobody should use it.
+        by: the person.
+        reason: the reason, in their words; public.
+        successor: id of the release that replaces it; empty unless it is superseded.
+    """
+
+    kind: ClassVar[str] = "standing"
+
+    dataset: str
+    release: str
+    standing: StandingWord
+    by: str
+    reason: str
+    successor: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse empty fields, unknown words, and a successor where there can be none."""
+        for name in ("dataset", "release", "by", "reason"):
+            _require_text(name, getattr(self, name))
+        if self.standing not in get_args(StandingWord):
+            known = ", ".join(get_args(StandingWord))
+            raise InvalidInput(f"a standing must be one of {known}, got {self.standing!r:.{_SHOWN}}.")
+        if not isinstance(self.successor, str) or bool(self.successor) != (self.standing == "superseded"):
+            raise InvalidInput("a superseded release must name the one that replaces it, and no other release one.")
+
+    def to_content(self) -> Content:
+        """The fact as plain values."""
+        return {
+            "dataset": self.dataset,
+            "release": self.release,
+            "standing": self.standing,
+            "by": self.by,
+            "reason": self.reason,
+            **_unless_empty(successor=self.successor),
+        }
+
+    @classmethod
+    def from_content(cls, content: Content) -> "Standing":
+        """Read the fact from plain values."""
+        return cls(**content)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recovery:
     """A person resumed a ledger that lacked entries known to a state folder.
 
@@ -677,12 +727,12 @@ class Approver:
         return cls(**content)
 
 
-Fact = Opening | Policy | Charge | Output | Publication | Recovery | Custodian | Approver
+Fact = Opening | Policy | Charge | Output | Publication | Standing | Recovery | Custodian | Approver
 SignedFact: TypeAlias = Policy | Recovery | Custodian | Approver
 SIGNED: tuple[type[SignedFact], ...] = (Policy, Recovery, Custodian, Approver)
 """What the custodian alone may enter."""
 KINDS: dict[str, type[Fact]] = {
-    kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication, Recovery, Custodian, Approver)
+    kind.kind: kind for kind in (Opening, Policy, Charge, Output, Publication, Standing, Recovery, Custodian, Approver)
 }
 
 

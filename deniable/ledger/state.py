@@ -26,10 +26,12 @@ from deniable.ledger.entries import (
     Publication,
     SeedCost,
     SignedFact,
+    Standing,
     period_of,
     require_time,
 )
 from deniable.ledger.signatures import fault_of_signature, key_name
+from deniable.ledger.standings import Standings
 from deniable.privacy.loss import PrivacyTestEvent
 
 
@@ -88,7 +90,7 @@ class LedgerState:
         approvers: the keys that may or might approve releases, by their public halves, as last entered.
         signs_approvals: whether each approval of a release must be signed by one of them.
         policies: the policy in force for each dataset.
-        published: the public releases, by id.
+        standings: the public releases, and what was decided about each.
         recoveries: the entries of recoveries.
         commitments: commitments to the keys under which anything was charged.
         given_up: releases whose charges a person has given up in a recovery: commitments to their keys, or names.
@@ -103,7 +105,7 @@ class LedgerState:
         self.approvers: dict[str, Approver] = {}
         self.signs_approvals = False
         self.policies: dict[str, Policy] = {}
-        self.published: dict[str, Publication] = {}
+        self.standings = Standings()
         self.recoveries: list[Entry] = []
         self.commitments: set[str] = set()
         self.given_up: set[str] = set()
@@ -111,6 +113,11 @@ class LedgerState:
         self._digests: list[str] = []
         self._charges: dict[str, Charged] = {}
         self._tallies: dict[tuple[str, SeedCost, _Span], Tally] = {}
+
+    @property
+    def published(self) -> dict[str, Publication]:
+        """The public releases, by id."""
+        return self.standings.published
 
     def enter(self, entry: Entry) -> None:
         """Apply the next entry.
@@ -274,8 +281,8 @@ class LedgerState:
             self._reserve(entry, fact)
         elif isinstance(fact, Output):
             self._commit(fact)
-        elif isinstance(fact, Publication):
-            self._publish(fact)
+        elif isinstance(fact, Publication | Standing):
+            self._stand(entry, fact)
         elif isinstance(fact, Custodian):
             self.custodian, self.spare = fact.public, fact.spare
         elif isinstance(fact, Approver):
@@ -356,8 +363,13 @@ class LedgerState:
             raise LedgerBroken(f"what entry {charged.entry.number} charged was stored before")
         self._charges[output.identity] = Charged(charged.entry, charged.charge, output.output)
 
-    def _publish(self, publication: Publication) -> None:
-        if publication.release in self.published:
-            raise LedgerBroken(f"release {publication.release} was published before")
-        self.published[publication.release] = publication
-        self.releases.add(publication.release)
+    def _stand(self, entry: Entry, fact: Publication | Standing) -> None:
+        if isinstance(fact, Publication):
+            if fact.release in self.published:
+                raise LedgerBroken(f"release {fact.release} was published before")
+            self.standings.publish(entry, fact)
+            self.releases.add(fact.release)
+        else:
+            if (fault := self.standings.fault_of(fact)) is not None:
+                raise LedgerBroken(fault)
+            self.standings.decide(entry, fact)

@@ -28,11 +28,14 @@ SURVEY = -1
 """The version of the record of a survey (deniable.local), which has its own form."""
 DISCOVERY = -2
 """The version of the record of a discovery (deniable.discovery), likewise."""
+STATUS = -3
+"""The version of a statement on which public releases still hold (deniable.record.standing), likewise."""
 PREDICATE_TYPES = {
     1: "urn:deniable:provenance:v1",
     2: "urn:deniable:provenance:v2",
     SURVEY: "urn:deniable:survey:v1",
     DISCOVERY: "urn:deniable:discovery:v1",
+    STATUS: "urn:deniable:status:v1",
 }
 """The type of a predicate, by version; version 1 states the costs of some steps twice, under fixed names."""
 VERSION = 2

@@ -2,5 +2,6 @@
 
 release: a published folder. record: consistency of its parts. planned_events: the events against the spec. cost, sum:
 costs, recomputed. lineage: the steps. segment: the ledger entries in the record. approval: who approved it. survey: a
-published survey. discovery: values and ranges proposed at a cost. unsigned: the library's folder.
+published survey. discovery: values and ranges proposed at a cost. unsigned: the library's folder. standing:
+whether a release was withdrawn since, by a status file.
 """

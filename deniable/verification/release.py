@@ -386,8 +386,8 @@ def _not_public(record: Any) -> tuple[str, ...]:
     return () if record.get("rendering") == _PUBLIC else (f"rendering must be {_PUBLIC} in a release folder",)
 
 
-def signature_check(envelope: Envelope, record: Any, trust: Trust) -> Check:
-    """Check that a trusted key signed the record while valid."""
+def signature_check(envelope: Envelope, record: Any, trust: Trust, file: str = RECORD) -> Check:
+    """Check that a trusted key signed a file, by default the record, while valid."""
     if trust.keys is None:
         return Check(SIGNED, (f"there are no trusted keys; {trust.found}",))
     signed = record.get("signed")
@@ -403,7 +403,7 @@ def signature_check(envelope: Envelope, record: Any, trust: Trust) -> Check:
         except SignatureBroken as error:
             fault = str(error)
     if fault is not None:
-        return Check(SIGNED, (f"{RECORD}: {fault}; trusted keys {trust.found}",))
+        return Check(SIGNED, (f"{file}: {fault}; trusted keys {trust.found}",))
     return Check(SIGNED, (), f"{trust.keys.note(envelope.keyid, time)}; trusted keys {trust.found}")
 
 

@@ -25,6 +25,8 @@ LINES: Final = tuple(
         "release publication": "show what a release says about its owner and its terms",
         "release find": "find published releases and discoveries",
         "release runs": "list the runs in Prefect, their outcome, and what to do next",
+        "release status": "list public releases, and which of them still hold",
+        "release withdraw": "state that a public release is withdrawn, or replaced",
         "release compare": "show what changed from one release to another",
         "table draft": "write a schema and a spec from a public codebook",
         "table check": "count what does not fit a schema; nothing is published",

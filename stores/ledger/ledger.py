@@ -43,6 +43,8 @@ from deniable.ledger.entries import (
     Policy,
     Publication,
     Recovery,
+    Standing,
+    StandingWord,
 )
 from deniable.ledger.signatures import sign
 from deniable.ledger.state import Charged, LedgerBroken, LedgerState, account_name
@@ -92,6 +94,21 @@ class Reserved:
     def identity(self) -> str:
         """Identity of the draw."""
         return self.charge.identity
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandingsInLedger:
+    """The public releases of a ledger, and what was decided about each.
+
+    Attributes:
+        ledger: the ledger's name.
+        head: its last entry; None in an empty ledger.
+        releases: for each release its entry of publication, that fact, and the decisions with their entries, in order.
+    """
+
+    ledger: str
+    head: Entry | None
+    releases: tuple[tuple[Entry, Publication, tuple[tuple[Entry, Standing], ...]], ...]
 
 
 def ledger_place(state: Path) -> str | Path:
@@ -404,6 +421,43 @@ class Ledger:
             return publication if before is None else None
 
         self._append(published)
+
+    def decide_standing(
+        self, release: str, standing: StandingWord, *, by: str, reason: str, successor: str = ""
+    ) -> Standing:
+        """Note that a person decided whether a public release still holds.
+
+        Args:
+            release: id of the release.
+            standing: the decision.
+            by: the person.
+            reason: the reason, in their words; public.
+            successor: id of the release that replaces it, if it is superseded.
+
+        Raises:
+            Refused: no such release is public, or the decision does not follow from the one before.
+        """
+        made: list[Standing] = []
+
+        def decided(books: LedgerState, _: str) -> Standing:
+            public = books.published.get(release)
+            if public is None:
+                raise Refused(f"release {release} must be public to be {standing}, and the ledger knows of none.")
+            said = Standing(
+                dataset=public.dataset, release=release, standing=standing, by=by, reason=reason, successor=successor
+            )
+            if (fault := books.standings.fault_of(said)) is not None:
+                raise Refused(f"{fault}.")
+            made.append(said)
+            return said
+
+        self._append(decided)
+        return made[-1]
+
+    def standings(self) -> StandingsInLedger:
+        """The public releases, and what was decided about each."""
+        with self._reading() as (books, _):
+            return StandingsInLedger(ledger=books.name, head=books.head, releases=books.standings.listed())
 
     def balances(self, dataset: str, at: datetime | None = None) -> tuple[Balance, ...]:
         """The caps of a dataset and the amounts spent: first the lifetime, then the period at a given time.

@@ -2,5 +2,5 @@
 
 resumable_releases: started and not finished. snapshots: whether arriving data were already released. approval,
 deciding, signed_approvals: whether a release may be published, who decided, and with which key. discoveries: values and
-ranges proposed for a schema. discovery_run: a discovery's run in MLflow.
+ranges proposed for a schema. discovery_run: a discovery's run in MLflow. status_file: which releases still hold.
 """

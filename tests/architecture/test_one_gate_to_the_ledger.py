@@ -69,4 +69,12 @@ def test_each_way_to_a_charge_in_the_ledger_asks_the_gate() -> None:
     assert asking == {"open", "reserve", "check", "enter_signed", "proven_books"}
     appending = {name for name, text in methods.items() if "self._append(" in text}
     # What is entered without asking charges nothing, except for a recovery.
-    assert appending - asking == {"set_policy", "commit", "publish", "recover", "restore", "name_custodian"}
+    assert appending - asking == {
+        "set_policy",
+        "commit",
+        "publish",
+        "decide_standing",
+        "recover",
+        "restore",
+        "name_custodian",
+    }

@@ -1,17 +1,28 @@
 """Checks a release, a survey or a discovery, from its folder alone."""
 
 import argparse
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 from deniable.cli.contract import Command
-from deniable.cli.files import KEYS_HELP, RELEASE_HELP, Unreadable, lines_of, of_unreadable, say, trusted
+from deniable.cli.files import KEYS_HELP, RELEASE_HELP, Unreadable, content, lines_of, of_unreadable, say, trusted
 from deniable.folder_on_disk import FolderOnDisk
+from deniable.foundation.checks import Check
 from deniable.ledger.verification import records_of
+from deniable.record.standing import STATUS_FILE
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("release", metavar="RELEASE_DIR", help=RELEASE_HELP)
     parser.add_argument("--keys", metavar="FILE", help=KEYS_HELP)
     parser.add_argument("--ledger", metavar="EXPORT", help="the whole exported privacy ledger")
+    parser.add_argument(
+        "--status",
+        metavar="FILE",
+        help="the agency's status file, which says if the release was withdrawn (default: that beside its folder)",
+    )
 
 
 def _verify(asked: argparse.Namespace) -> int:
@@ -30,9 +41,27 @@ def _verify(asked: argparse.Namespace) -> int:
             report = discovery.verify_discovery(folder, trust, ledger)
         else:
             report = verify_release(folder, trust, ledger)
+            place = asked.status or _beside(asked.release)
+            if place and report.release:
+                report = replace(report, checks=(*report.checks, _standing(folder, trust, report.release, place)))
     except OSError as error:
         raise Unreadable(of_unreadable(asked.release, error)) from None
     return say(report.lines, holds=report.holds)
+
+
+def _beside(release: str) -> str:
+    """The path of the status file beside a release's folder; empty if there is none."""
+    place = os.path.join(os.path.dirname(os.path.abspath(release)), STATUS_FILE)  # noqa: PTH100, PTH118, PTH120
+    return place if os.path.isfile(place) else ""  # noqa: PTH113
+
+
+def _standing(folder: FolderOnDisk, trust: Any, release: str, place: str) -> Check:
+    from deniable.verification.release import record_in  # noqa: PLC0415 - as above
+    from deniable.verification.standing import check_standing  # noqa: PLC0415
+
+    stated = record_in(folder, folder.members())[1].subjects
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    return check_standing(content(place, "the status file"), trust, release, frozenset(stated.values()), today)
 
 
 COMMAND = Command(
