@@ -61,6 +61,11 @@ def trusted(asked: argparse.Namespace) -> Any:
         raise Unreadable(f"the trust file must be one that keys export wrote, got {path}: {error}") from None
 
 
+def today() -> str:
+    """The current day in Coordinated Universal Time, such as 2026-11-20, by this machine's clock."""
+    return f"{datetime.now(UTC):%Y-%m-%d}"
+
+
 def _own_trust_file() -> str:
     """The path of the user's own trust file."""
     return os.path.join(configuration(), *_TRUST_FILE)  # noqa: PTH118

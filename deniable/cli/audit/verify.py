@@ -3,11 +3,20 @@
 import argparse
 import os
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from deniable.cli.contract import Command
-from deniable.cli.files import KEYS_HELP, RELEASE_HELP, Unreadable, content, lines_of, of_unreadable, say, trusted
+from deniable.cli.files import (
+    KEYS_HELP,
+    RELEASE_HELP,
+    Unreadable,
+    content,
+    lines_of,
+    of_unreadable,
+    say,
+    today,
+    trusted,
+)
 from deniable.folder_on_disk import FolderOnDisk
 from deniable.foundation.checks import Check
 from deniable.ledger.verification import records_of
@@ -60,8 +69,7 @@ def _standing(folder: FolderOnDisk, trust: Any, release: str, place: str) -> Che
     from deniable.verification.standing import check_standing  # noqa: PLC0415
 
     stated = record_in(folder, folder.members())[1].subjects
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    return check_standing(content(place, "the status file"), trust, release, frozenset(stated.values()), today)
+    return check_standing(content(place, "the status file"), trust, release, frozenset(stated.values()), today())
 
 
 COMMAND = Command(
