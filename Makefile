@@ -20,7 +20,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan design new verify replay audit compare test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-map bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets papers paper-000 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
+.PHONY: help install release plan design new verify replay audit compare map test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets papers paper-000 paper-001 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -59,6 +59,10 @@ compare: $(RUNTIME) ## compare two releases, A=name B=name
 	$(call given,A,name)
 	$(call given,B,name)
 	@$(BIN)/python -m deniable release compare $(A) $(B) $(if $(ALL),--all) $(if $(KEYS),--keys $(KEYS)) $(if $(PUBLIC),--public) $(if $(OUT),--out $(OUT))
+
+map: $(RUNTIME) ## draw the R-U map and the intruder's curves of the table of SPEC=path; nothing is released or charged
+	$(call given,SPEC,path)
+	@$(BIN)/python -m deniable mechanisms map $(SPEC) $(ARGS)
 
 install: $(DEV) $(BROWSER) ## install everything that tests need; -j2 compiles kernels meanwhile
 	@:
@@ -126,9 +130,6 @@ bench-growth: $(DEV) ## measure how time and memory grow with rows, records, att
 bench-classifiers: $(DEV) ## compare the conclusions of several kinds of classifiers on releases, and write their tables of docs/developer/speed.md; ARGS="--keys 1" measures and prints one release of each learner
 	@$(BIN)/python -m benchmarks.evaluation $(ARGS)
 
-bench-map: $(DEV) ## draw the R-U confidentiality map of records that are charged one by one; needs DENIABLE_ACS13
-	@$(BIN)/python -m benchmarks.confidentiality_map
-
 bench-utility: $(DEV) ## measure the utility of the log-linear learner's records; needs the tools that DENIABLE_EVALUATION names
 	@$(BIN)/python -m benchmarks.utility
 
@@ -156,7 +157,7 @@ bench-buckets: $(DEV) ## count how often intervals cover where noisy counts choo
 papers: $(DEV) ## run the papers that the project implements again, and write docs/papers and var/papers; make paper-000 runs one
 	@$(BIN)/python -m papers
 
-paper-000 paper-002 paper-003 paper-004: $(DEV)
+paper-000 paper-001 paper-002 paper-003 paper-004: $(DEV)
 	@$(BIN)/python -m papers $(@:paper-%=%)
 
 audit-epsilon: $(DEV) ## show how much of the epsilon that each mechanism claims is really spent, with broken twins; MECHANISM=mst audits a part

@@ -290,6 +290,7 @@ class ChargedDraws:
         open: returns the function that draws a chunk, given the urns' document, these arrays, and the opener of
             streams.
         internal: figures computed from these arrays, without noise.
+        work: total amount of work that `count` reports to its counter; 0 if it reports none.
     """
 
     events: tuple[MechanismEvent, ...]
@@ -298,3 +299,4 @@ class ChargedDraws:
     count: Callable[[Counter, Any], Arrays]
     open: Callable[[Any, Arrays, ChunkStreams], Draw]
     internal: Callable[[Arrays], Mapping[str, float]] = _no_figures
+    work: int = 0

@@ -8,6 +8,7 @@ from papers.findings import Paper
 
 PAPERS: Final[Mapping[str, str]] = {
     "000": "papers.bindschaedler.paper",
+    "001": "papers.park.paper",
     "002": "papers.onthemap.paper",
     "003": "papers.charest.paper",
     "004": "papers.lecture.paper",

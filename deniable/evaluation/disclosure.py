@@ -270,6 +270,42 @@ def infer(tables: Tables, *, known: Sequence[int], sensitive: int) -> Inference:
     )
 
 
+def error_of_guesses(
+    tables: Tables, *, known: Sequence[int], sensitive: int, numbers: Sequence[float]
+) -> tuple[float, float]:
+    """Guess a number of the real people of the training data, and measure how far off the guesses are.
+
+    For a person r with known values a(r), the guess is the mean of the sensitive numbers of the released records with
+    the same known values, or of all of them if there is none.
+
+    Args:
+        tables: the release and both parts; the holdout is not used.
+        known: column numbers of the attributes that the intruder knows; the sensitive one is ignored among them.
+        sensitive: column number of the sensitive attribute.
+        numbers: the number of each of its values, such as the middle of a bin, shape (values,).
+
+    Returns:
+        Mean absolute error of the guesses, and of always guessing the mean of the release, in the unit of the numbers.
+
+    Raises:
+        InvalidInput: nothing was released, or there are no real people.
+
+    Source:
+        Park, Ghosh, Shankar 2013, section 4.4.
+    """
+    if not len(tables.released) or not len(tables.training):
+        msg = "guesses must be made from released records about real people, got none of these."
+        raise InvalidInput(msg)
+    released, training, _ = tables.numbered([j for j in known if j != sensitive])
+    worth = np.asarray(numbers, np.float64)
+    seen, own = worth[tables.released[:, sensitive]], worth[tables.training[:, sensitive]]
+    groups, place = np.unique(released, return_inverse=True)
+    means = np.bincount(place, weights=seen) / np.bincount(place)
+    nearest = np.minimum(np.searchsorted(groups, training), len(groups) - 1)
+    guesses = np.where(groups[nearest] == training, means[nearest], seen.mean())
+    return float(np.abs(guesses - own).mean()), float(np.abs(seen.mean() - own).mean())
+
+
 def _share_found(records: Numbers, among: Numbers) -> Share:
     """Share of records that equal some other record."""
     return Share(len(those_among(records, among)), len(records))

@@ -59,5 +59,6 @@ LINES: Final = tuple(
         "servers backup": "copy the state folder and its databases",
         "servers restore": "restore a copy into an empty state folder",
         "mechanisms select": "print the tables that follow from a spec's public file",
+        "mechanisms map": "map risk and utility of a table by several methods",
     }.items()
 )

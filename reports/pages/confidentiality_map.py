@@ -1,6 +1,6 @@
 """The page of an R-U confidentiality map: a picture, the figures behind it, and how to read both."""
 
-from reports.figures.confidentiality_map import DISTANCES, ConfidentialityMap
+from reports.figures.confidentiality_map import ConfidentialityMap
 from reports.pages.pages import picture, render_page
 from reports.plots.confidentiality_map import draw_map
 
@@ -15,10 +15,7 @@ def render_map(shown: ConfidentialityMap) -> str:
         HTML that loads nothing from outside itself.
     """
     words = (
-        f"Distances of synthetic tables from {shown.title}, by the epsilon of the whole table, with the epsilon of one "
-        "record below it."
+        f"What was measured of synthetic tables beside {shown.title}, by the epsilon of the whole table, with the "
+        "epsilon of one record below it."
     )
-    return render_page(
-        "confidentiality_map.html.jinja",
-        {"map": shown, "distances": DISTANCES, "drawn": picture(draw_map(shown), words)},
-    )
+    return render_page("confidentiality_map.html.jinja", {"map": shown, "drawn": picture(draw_map(shown), words)})

@@ -1,13 +1,17 @@
-"""Draws an R-U confidentiality map: distance against epsilon, per record (lower axis) and per table (upper axis)."""
+"""Draws an R-U confidentiality map: what was measured against epsilon, of the whole table and of one record.
 
-from collections.abc import Callable
+Records that are charged one by one are curves, models are curves at their totals, and tables without differential
+privacy are lines.
+"""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from reports.figures.confidentiality_map import DISTANCES, ConfidentialityMap
+from reports.figures.confidentiality_map import ConfidentialityMap, MapPoint
 from reports.plots.theme import (
     BASELINE,
     HOLDOUT,
@@ -21,39 +25,49 @@ from reports.plots.theme import (
     set_title,
 )
 
-_WIDTH_IN, _HEIGHT_IN = 11.0, 7.6
+_PANEL_IN, _ALONE_IN = (5.5, 3.6), (8.0, 4.4)
+_LEGEND_ROW_IN = 0.22
+_COLUMNS = 2
+_BELOW_IN = 0.52
+"""Distance of the axis of one record below that of the table."""
+_ROOM = "\n" * 4
+"""Lines below a label, which leave room for that axis and its label."""
+_STYLES = ((0, (1, 1.2)), (0, (7, 2)), (0, (7, 2, 1, 2)), (0, (3, 1.5)), (0, (12, 3)))
 _COLOURS = (RELEASED, TRAINING, TARGET, BASELINE, INK, MUTED)
 _MARKERS = "ovs^Dxp"
 # One marker more than colours, so that curves beyond the sixth differ from all before them.
+_MODEL_MARKERS = "P*Xhd"
 _VACUOUS = 5.0
 
 
 def draw_map(shown: ConfidentialityMap) -> Figure:
-    """Draw a panel for each distance.
+    """Draw a panel for each measure.
 
     Args:
         shown: the map.
 
     Returns:
-        The picture; tables that are paid for as a whole are single points at their total.
+        The picture; tables that are paid for as a whole have no axis of one record.
     """
-    figure = make_figure(_WIDTH_IN, _HEIGHT_IN)
-    panels = figure.subplots(2, 2).ravel()
-    notes = (
-        "mean over attributes of the total variation distance",
-        f"the same given {shown.given}",
-        f"logistic regression of {shown.targets[0]}, distance of coefficients",
-        f"linear regression of {shown.targets[1]}, distance of coefficients",
-    )
-    for number, (name, note) in enumerate(zip(DISTANCES, notes, strict=True)):
-        _draw_panel(plain_axes(panels[number], grid="y"), shown, number)
-        set_title(panels[number], name.capitalize(), note)
-    handles, labels = panels[0].get_legend_handles_labels()
+    panels = len(shown.measures)
+    columns = min(panels, _COLUMNS)
+    rows = -(-panels // columns)
+    width, height = _ALONE_IN if columns == 1 else _PANEL_IN
+    entries = columns + 2
+    series = len(shown.curves) + len(shown.models) + len(shown.baselines)
+    figure = make_figure(width * columns, height * rows + _LEGEND_ROW_IN * -(-series // entries))
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for number, measure in enumerate(shown.measures):
+        _draw_panel(plain_axes(grid[number], grid="y"), shown, number, height)
+        set_title(grid[number], measure.title, measure.note)
+    for axes in grid[panels:]:
+        axes.set_axis_off()
+    handles, labels = grid[0].get_legend_handles_labels()
     engine = figure.get_layout_engine()
     if engine is not None:
         # The second axis hides the labels of the first from the arrangement.
         engine.set(rect=(0.02, 0, 0.97, 1))  # type: ignore[call-arg]
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9, labelcolor=INK)
+    figure.legend(handles, labels, loc="outside lower center", ncols=entries, frameon=False, fontsize=9, labelcolor=INK)
     return figure
 
 
@@ -61,29 +75,32 @@ def _times(factor: float) -> Callable[[ArrayLike], ArrayLike]:
     return lambda values: np.multiply(values, factor)
 
 
-def _draw_panel(axes: Axes, shown: ConfidentialityMap, number: int) -> None:
+def _draw_panel(axes: Axes, shown: ConfidentialityMap, number: int, height: float) -> None:
     records = max((point.records for points in shown.curves.values() for point in points), default=1)
     axes.set_xscale("log")
     for place, (curve, points) in enumerate(shown.curves.items()):
-        totals = [point.total or 0.0 for point in points]
-        heights = [point.distances[number] for point in points]
         colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
         line = "-" if place < len(_COLOURS) else "--"
-        axes.plot(totals, heights, line, color=colour, marker=marker, markersize=4.5, linewidth=1.6, label=curve)
+        axes.plot(*_line(points, number), line, color=colour, marker=marker, markersize=4.5, linewidth=1.6, label=curve)
     for place, (curve, points) in enumerate(shown.models.items()):
-        totals = [point.total or 0.0 for point in points]
-        heights = [point.distances[number] for point in points]
-        marker = "P*Xh"[place % 4]
-        axes.scatter(totals, heights, marker=marker, s=70, color=_COLOURS[-1 - place % 2], label=curve, zorder=3)
+        marker = _MODEL_MARKERS[place % len(_MODEL_MARKERS)]
+        colour = _COLOURS[-1 - place % 2]
+        line = ":" if place < 2 else "-."
+        axes.plot(*_line(points, number), line, color=colour, marker=marker, markersize=7, linewidth=1.2, label=curve)
     for place, (curve, points) in enumerate(shown.baselines.items()):
-        style = (0, (4, 2 + 2 * place))
-        axes.axhline(points[0].distances[number], color=HOLDOUT, linestyle=style, linewidth=1.2, label=curve)
+        colour, style = (HOLDOUT, MUTED)[place % 2], _STYLES[place % len(_STYLES)]
+        axes.axhline(points[0].figures[number], color=colour, linestyle=style, linewidth=1.4, label=curve)
     axes.axvline(_VACUOUS, color=TARGET, linewidth=0.9, linestyle=":")
     axes.annotate("vacuous →", (_VACUOUS, 0.97), xycoords=("data", "axes fraction"), color=TARGET, fontsize=8, va="top")
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("ε of the whole table (total)")
-    above = axes.secondary_xaxis(-0.26, functions=(_times(1 / records), _times(records)))
+    axes.set_xlabel(f"ε of the whole table (total){_ROOM}")
+    above = axes.secondary_xaxis(-_BELOW_IN / (height - 1.4), functions=(_times(1 / records), _times(records)))
     above.tick_params(which="both", length=0, labelsize=8, labelcolor=MUTED)
     axes.tick_params(which="both", length=0)
     above.spines[:].set_visible(False)
-    above.set_xlabel("ε of one record, as the paper states it", color=MUTED, fontsize=8.5)
+    above.set_xlabel(f"ε of one of {records:,} records, as the paper states it", color=MUTED, fontsize=8.5)
+
+
+def _line(points: Sequence[MapPoint], number: int) -> tuple[list[float], list[float]]:
+    """The totals and the figures of a curve."""
+    return [point.total or 0.0 for point in points], [point.figures[number] for point in points]

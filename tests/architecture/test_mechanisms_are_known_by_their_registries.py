@@ -24,6 +24,7 @@ KNOWN = {
     ("stores/tracking/model_code.py", "seedless"): "the label of public draws from a model, which stay as they were",
     ("reports/pages/evaluation.py", "marginals"): "the name of a picture",
     ("reports/plots/plots.py", "independent"): "what the baseline's records are",
+    ("tasks/mapping/points.py", "independent"): "the same",
 }
 
 ABOUT_ONE = {

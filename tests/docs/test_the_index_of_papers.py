@@ -39,7 +39,9 @@ PARTS = {
         *numbered("Lemma", "5.1", "5.2"),
         *numbered("Figure", *range(1, 5)),
     ],
-    **{number: [name for name, _ in paper_of(number).parts] for number in PAPERS if number not in {"000", "002"}},
+    **{
+        number: [name for name, _ in paper_of(number).parts] for number in PAPERS if number not in {"000", "001", "002"}
+    },
 }
 
 

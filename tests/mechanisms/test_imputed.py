@@ -15,12 +15,13 @@ from sklearn.linear_model import LogisticRegression
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.foundation.tables import FirstRows
-from deniable.learners.imputed.draws import draws
+from deniable.learners.imputed.draws import PROGRESS, draws
 from deniable.learners.imputed.plan import ONE, imputation_plan, prior_weight, require_mass
 from deniable.learners.imputed.regression import FIXED_POINT, Features, fit, integer_probabilities
 from deniable.learners.imputed.spec import Entry
 from deniable.privacy.urn_costs import UNIT
 from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import amounts_of_work
 from schemas.spec.release_spec import load_spec
 from tests.mechanisms.table import LEARNERS
 from tests.small_release import write_small_release
@@ -155,6 +156,50 @@ def test_only_the_first_records_are_kept_in_their_order() -> None:
     parts[0].merge(again)
     assert (whole.codes == codes[:70]).all()
     assert (parts[0].codes == whole.codes).all()
+
+
+class Work:
+    """A counter of rows that notes the work reported to it, and stops after some of it."""
+
+    def __init__(self, codes: Any, most: int = PROGRESS) -> None:
+        self.codes, self.most, self.done = codes, most, [0]
+
+    def count(self, empty: Any, _: str) -> Any:
+        tally = empty()
+        tally.add(self.codes)
+        return tally
+
+    def advance(self, amount: int) -> None:
+        self.done.append(self.done[-1] + amount)
+        if self.done[-1] > self.most:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("rows", [0, 3, 60])
+def test_fits_report_all_their_work_little_by_little(rows: int) -> None:
+    counter = Work(people(60)[:rows])
+    draws(Entry.model_validate({"kind": "imputed", "epsilon": 1}), DOMAIN, records=1, chunk=1).count(counter, {})
+    assert counter.done[-1] == PROGRESS
+    assert counter.done == sorted(counter.done)
+    assert rows < 4 or len(counter.done) > 100
+
+
+def test_fits_end_where_a_release_is_stopped() -> None:
+    counter = Work(people(60), most=PROGRESS // 2)
+    with pytest.raises(KeyboardInterrupt):
+        draws(Entry.model_validate({"kind": "imputed", "epsilon": 1}), DOMAIN, records=1, chunk=1).count(counter, {})
+    assert counter.done[-1] <= PROGRESS // 2 + 2
+
+
+def test_the_progress_of_a_release_counts_the_work_of_fits(tmp_path: Path) -> None:
+    spec = load_spec(write_small_release(tmp_path, **LEARNERS["imputed"].asked))
+    assert amounts_of_work(spec) == {"count_tables": PROGRESS, "synthesize": 400}
+
+
+def test_a_record_may_cost_more_than_100_and_not_without_bound() -> None:
+    assert Entry.model_validate({"kind": "imputed", "epsilon": 200}).epsilon == 200
+    with pytest.raises(ValueError, match="must be from 1e-06 to 1000, got 1001"):
+        Entry.model_validate({"kind": "imputed", "epsilon": 1001})
 
 
 def test_a_spec_plans_as_many_draws_as_records_and_a_budget_too_small_is_refused(tmp_path: Path) -> None:

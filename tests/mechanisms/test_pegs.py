@@ -119,6 +119,15 @@ def test_a_spec_plans_as_many_draws_as_records(tmp_path: Path) -> None:
     assert accounts.total.is_vacuous
 
 
+def test_a_block_may_cost_as_much_as_its_records(tmp_path: Path) -> None:
+    asked = PEGS | {"epsilon": 200, "block": 8}
+    changes = {"split": SPLIT, "learner": asked, "budget": {"epsilon": 10_000, "delta": 0.1}}
+    accounts = accounts_of(load_spec(write_small_release(tmp_path, synthesis=PER_DRAW, **changes)))
+    (event,) = accounts.events
+    # The smallest prior weight of four attributes is reached before 200.
+    assert float(event.epsilon_per_output) == pytest.approx(4 * np.log1p(2**20))
+
+
 def test_at_a_delta_many_small_draws_cost_less_than_their_sum(tmp_path: Path) -> None:
     drawn = {**PER_DRAW, "delta": 1e-6}
     asked = {"split": SPLIT, "learner": {**PEGS, "epsilon": 0.05}, "synthesis": drawn}
@@ -154,6 +163,8 @@ def test_at_a_delta_many_small_draws_cost_less_than_their_sum(tmp_path: Path) ->
         ),
         ({"seed_file": {"path": "public.txt"}}, {}, "learner.seed_file.path"),
         ({"epsilon": 0}, {}, "learner.epsilon: must be greater than 0"),
+        ({"epsilon": 1001}, {}, "must have an epsilon of at most 1000, 1000 for each record of a block, got 1001"),
+        ({"epsilon": 10001, "block": 10}, {}, "must have an epsilon of at most 10000, 1000 for each record"),
         ({}, {"records": 0}, "synthesis.records: must be"),
     ],
 )

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from benchmarks.regressions import regression_distance
 from deniable.evaluation.confidentiality_map import conditional_distance, marginal_distance
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
+from tasks.mapping.regressions import regression_distance
 from tests.urn_law import plain_domain
 
 DOMAIN = plain_domain(2, 2, 3)

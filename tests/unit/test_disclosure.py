@@ -1,6 +1,7 @@
 """Disclosure measures on tables worked out by hand, and on a release that is nothing but the training data."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from deniable.evaluation.disclosure import (
     Contrast,
     Share,
     Tables,
+    error_of_guesses,
     exact_matches,
     infer,
     nearer_to_training,
@@ -179,6 +181,25 @@ class TestIntruder:
     def test_an_intruder_who_knows_nothing_makes_the_marginal_guess(self, harmless: Tables) -> None:
         inference = infer(harmless, known=(), sensitive=3)
         assert inference.attack == inference.marginal
+
+    def test_errors_of_guessed_numbers_worked_out_by_hand(self) -> None:
+        tables = Tables(
+            # Known 0: the mean of 10 and 30 is 20; known 1: 30; known 2: nothing, so the mean of all, 70 / 3.
+            released=codes((0, 0), (0, 1), (1, 1)),
+            training=codes((0, 0), (1, 0), (2, 1)),
+            holdout=codes((0, 0)),
+            cardinalities=(3, 2),
+        )
+        guessed, always = error_of_guesses(tables, known=(0, 1), sensitive=1, numbers=(10, 30))
+        assert guessed == pytest.approx((10 + 20 + 20 / 3) / 3)
+        assert always == pytest.approx((40 / 3 + 40 / 3 + 20 / 3) / 3)
+        assert error_of_guesses(tables, known=(), sensitive=1, numbers=(10, 30)) == pytest.approx((always, always))
+
+    @pytest.mark.parametrize("part", ["released", "training"])
+    def test_numbers_are_guessed_from_records_about_people(self, part: str) -> None:
+        tables = Tables(codes((0, 0)), codes((0, 0)), codes((0, 0)), (1, 1))
+        with pytest.raises(InvalidInput, match="must be made from released records about real people"):
+            error_of_guesses(replace(tables, **{part: tables.released[:0]}), known=(0,), sensitive=1, numbers=(1,))
 
     def test_a_copy_of_the_training_data_is_flagged(self, copied: Tables) -> None:
         # What is known singles most people out, and the holdout can only be guessed at.

@@ -1,6 +1,6 @@
 """The fits and the draws of this learner; see `deniable.mechanisms.ChargedDraws`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.tables import FirstRows
 from deniable.learners.imputed.plan import imputation_plan, prior_weight, require_mass
-from deniable.learners.imputed.regression import Features, fit, integer_probabilities
+from deniable.learners.imputed.regression import Features, fit, integer_probabilities, work_of
 from deniable.learners.imputed.spec import Entry
 from deniable.learners.pegs.plan import DrawsPlan
 from deniable.mechanisms import Arrays, ChargedDraws, ChunkStreams, Counter, Draw
@@ -17,6 +17,9 @@ from deniable.models.urns import draw_weighted
 
 if TYPE_CHECKING:
     from deniable.foundation.keys import Parameter
+
+PROGRESS = 1000
+"""The work of all fits, in the unit in which a fit reports it: thousandths."""
 
 
 def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedDraws:
@@ -39,12 +42,36 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
         parameters=parameters,
         count=partial(_fit, domain, entry.fit_rows),
         open=partial(_open, domain, plan),
+        work=PROGRESS,
     )
 
 
 def _fit(domain: Domain, rows: int, counter: Counter, _: Any) -> Arrays:
     codes = counter.count(partial(FirstRows, len(domain), rows), "rows").codes.astype(np.uint16)
-    return [fit(domain, attribute, codes) for attribute in range(len(domain))]
+    attributes = range(len(domain))
+    told = _in_thousandths(sum(work_of(domain, attribute, len(codes)) for attribute in attributes), counter)
+    return [fit(domain, attribute, codes, told) for attribute in attributes]
+
+
+def _in_thousandths(work: int, counter: Counter) -> Callable[[int], None]:
+    """Report work to a counter as soon as another thousandth is done; a release that is stopped ends there.
+
+    Args:
+        work: all of it; if there is none, all is reported at once.
+        counter: the counter.
+    """
+    done = reported = 0
+    if not work:
+        counter.advance(PROGRESS)
+
+    def told(more: int) -> None:
+        nonlocal done, reported
+        done += more
+        if (now := PROGRESS * done // work) > reported:
+            counter.advance(now - reported)
+            reported = now
+
+    return told
 
 
 def _open(

@@ -7,6 +7,7 @@ Source: Park, Ghosh, Shankar 2013, section 3.5 (an elastic net with mixing 1/2, 
 Beck, Teboulle 2009 (accelerated proximal gradient).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
@@ -20,6 +21,9 @@ from deniable.models.sequential_model import starts
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+Told = Callable[[int], None]
+"""Receives the work done, in the unit of `work_of`; it may raise to end a fit."""
 
 MIXING = 0.5
 PENALTIES = (1e-2, 1e-3, 1e-4)
@@ -59,13 +63,34 @@ class Features:
         return np.asarray(codes[:, list(self.others)].astype(np.int64) + self.places[:-1], np.int64)
 
 
-def fit(domain: Domain, attribute: int, codes: Codes) -> Counts:
+def work_of(domain: Domain, attribute: int, rows: int) -> int:
+    """The work of a fit: numbers of records times values, summed over all steps.
+
+    Args:
+        domain: the public domain.
+        attribute: the attribute.
+        rows: number of records.
+    """
+    values = domain.cardinalities[attribute]
+    if rows == 0 or values == 1:
+        return 0
+    folded = min(rows, _MOST_ROWS_OF_FOLDS)
+    searched = len(PENALTIES) * (FOLDS - 1) * folded if folded >= FOLDS else 0
+    return values * _STEPS * (searched + rows)
+
+
+def _nothing(_: int) -> None:
+    """Tell nobody."""
+
+
+def fit(domain: Domain, attribute: int, codes: Codes, told: Told = _nothing) -> Counts:
     """Fit the regression of an attribute on all others.
 
     Args:
         domain: the public domain.
         attribute: the attribute.
         codes: records, shape (rows, m).
+        told: receives the work done, `work_of` in all.
 
     Returns:
         Coefficients in units of 2^-16, the constant first, shape (features, values); all zero without records.
@@ -75,12 +100,12 @@ def fit(domain: Domain, attribute: int, codes: Codes) -> Counts:
         return np.zeros((int(features.places[-1]), values), np.int64)
     sizes = int(features.places[-1]), values
     there, wanted = features.indices(codes), codes[:, attribute].astype(np.int64)
-    penalty = _best_penalty(there[:_MOST_ROWS_OF_FOLDS], wanted[:_MOST_ROWS_OF_FOLDS], sizes)
-    found = np.clip(_fit(there, wanted, sizes, penalty), -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)
+    penalty = _best_penalty(there[:_MOST_ROWS_OF_FOLDS], wanted[:_MOST_ROWS_OF_FOLDS], sizes, told)
+    found = np.clip(_fit(there, wanted, sizes, penalty, told), -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)
     return np.rint(np.nan_to_num(found) * FIXED_POINT).astype(np.int64)
 
 
-def _best_penalty(there: Indices, wanted: Indices, sizes: tuple[int, int]) -> float:
+def _best_penalty(there: Indices, wanted: Indices, sizes: tuple[int, int], told: Told) -> float:
     """The penalty with the smallest loss on held-out records (cross-validation)."""
     fold = np.arange(len(wanted)) % FOLDS
     if len(wanted) < FOLDS:
@@ -90,7 +115,7 @@ def _best_penalty(there: Indices, wanted: Indices, sizes: tuple[int, int]) -> fl
         total = 0.0
         for number in range(FOLDS):
             out = fold == number
-            found = _fit(there[~out], wanted[~out], sizes, penalty)
+            found = _fit(there[~out], wanted[~out], sizes, penalty, told)
             shares = _softmax(_scores(there[out], found))
             total -= float(np.log(shares[np.arange(out.sum()), wanted[out]] + 1e-300).sum())
         return total
@@ -98,7 +123,7 @@ def _best_penalty(there: Indices, wanted: Indices, sizes: tuple[int, int]) -> fl
     return min(PENALTIES, key=loss)
 
 
-def _fit(there: Indices, wanted: Indices, sizes: tuple[int, int], penalty: float) -> Floats:
+def _fit(there: Indices, wanted: Indices, sizes: tuple[int, int], penalty: float, told: Told) -> Floats:
     """Coefficients that minimise the mean loss and the penalty; the constant is not penalised."""
     rows, values = len(wanted), sizes[1]
     target = np.zeros((rows, values))
@@ -115,6 +140,7 @@ def _fit(there: Indices, wanted: Indices, sizes: tuple[int, int], penalty: float
         moved[1:] = np.sign(moved[1:]) * np.maximum(np.abs(moved[1:]) - step * penalty * MIXING, 0)
         faster = (1 + sqrt(1 + 4 * speed**2)) / 2
         now, ahead, speed = moved, moved + (speed - 1) / faster * (moved - now), faster
+        told(rows * values)
     return now
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from deniable.foundation.spec_values import Count, Epsilon
-from deniable.learners.pegs.spec import SeededEntry
+from deniable.foundation.spec_values import Count
+from deniable.learners.pegs.spec import EpsilonOfRecord, SeededEntry
 
 MOST_FIT_ROWS = 200_000
 
@@ -25,5 +25,5 @@ class Entry(SeededEntry):
     }
 
     kind: Literal["imputed"]
-    epsilon: Epsilon
+    epsilon: EpsilonOfRecord
     fit_rows: Annotated[Count, Field(le=MOST_FIT_ROWS)] = 20_000

@@ -1,12 +1,23 @@
 """The entry of this learner in a release spec."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from fractions import Fraction
+from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.spec_values import Count, Epsilon, PublicFile, Sha256, Strict, domain_known_to
+from deniable.foundation.spec_values import (
+    SMALLEST_EPSILON,
+    Count,
+    Epsilon,
+    Positive,
+    PublicFile,
+    Sha256,
+    Strict,
+    between,
+    domain_known_to,
+)
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.pegs.plan import public_orders
 
@@ -15,6 +26,11 @@ MOST_BLOCK = 1000
 MOST_DRAWS = 1000
 _MOST_WEIGHT = 10**9
 
+MOST_EPSILON: Final = Fraction(1000)
+"""Largest epsilon of one record. What a release may cost in total is limited by the budget of its dataset alone; above
+some 14 for each attribute, the smallest prior weight is reached, and the cost no longer rises."""
+EpsilonOfRecord: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON, MOST_EPSILON))]
+EpsilonOfBlock: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON, MOST_EPSILON * MOST_BLOCK))]
 
 Orders: TypeAlias = dict[str, tuple[str, ...]] | None
 """For each attribute, the others that form its key, in order; None for the schema's order."""
@@ -116,7 +132,7 @@ class Entry(KeyedEntry):
 
     Attributes:
         structure: if given, orders are measured, by mutual information in noisy tables of pairs, instead of public.
-        epsilon: budget of one block, which is one record by default.
+        epsilon: budget of one block, which is one record by default; up to MOST_EPSILON for each of its records.
         block: number of records of a block, B; each starts from the previous one.
         draws_per_row: number of draws from a row of a table in a block; later draws from the row are uniform.
         division: the division of a block's budget among attributes: equally, or by the square root of their numbers of
@@ -135,7 +151,7 @@ class Entry(KeyedEntry):
     }
 
     kind: Literal["pegs"]
-    epsilon: Epsilon
+    epsilon: EpsilonOfBlock
     structure: OrderBudget | None = None
     block: Annotated[Count, Field(le=MOST_BLOCK)] = 1
     draws_per_row: Annotated[Count, Field(le=MOST_DRAWS)] = 1
@@ -175,6 +191,16 @@ class Entry(KeyedEntry):
     def _has_one_kind_of_orders(self) -> Self:
         if self.structure is not None and self.orders is not None:
             raise ValueError("must state orders, or structure to measure them, and not both")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_budget_that_a_block_can_use(self) -> Self:
+        most = MOST_EPSILON * self.block
+        if self.epsilon > most:
+            raise ValueError(
+                f"must have an epsilon of at most {float(most):g}, {float(MOST_EPSILON):g} for each record of a block, "
+                f"got {float(self.epsilon):g}"
+            )
         return self
 
     @model_validator(mode="after")

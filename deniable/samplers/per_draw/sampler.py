@@ -34,6 +34,7 @@ def sampler(entry: Entry, draws: ChargedDraws, delta_of: PartDelta) -> Sampler:
         reads=(URNS.name,),
         makes=(EXACT_COUNTS,),
         taken_in=TASK,
+        work=draws.work,
         run=partial(_count, draws),
     )
     return Sampler(prepare=prepare, open=draws.open)

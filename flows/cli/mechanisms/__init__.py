@@ -1,1 +1,1 @@
-"""Commands about mechanisms: select, which reads a public file."""
+"""Commands about mechanisms: select, which reads a public file; map, the R-U map of a table."""

@@ -52,7 +52,6 @@ ELSEWHERE = (
     "tests/unit/test_classifiers.py",
     "tests/unit/test_compared_classifiers.py",
     "tests/unit/test_compared_learners.py",
-    "tests/unit/test_confidentiality_map_command.py",
     "tests/unit/test_generated_mutants.py",
     "tests/unit/test_goals_of_speed.py",
     "tests/unit/test_growth.py",

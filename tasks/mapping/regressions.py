@@ -1,6 +1,6 @@
 """Regressions fitted to a real and to a synthetic table, and the distance of their coefficients.
 
-This is an internal figure for benchmarks. It is not in `deniable`, where no floating-point sum is left to BLAS.
+The figures are internal. They are not in `deniable`, where no floating-point sum is left to BLAS.
 
 Source: Park, Ghosh, Shankar 2013, section 4.3.
 """
@@ -31,6 +31,12 @@ def regression_distance(domain: Domain, real: Codes, synthetic: Codes, target: i
     """
     one, other = (regression(domain, codes, target, ridge=ridge) for codes in (real, synthetic))
     return float(np.linalg.norm(one - other))
+
+
+def columns_of(domain: Domain, target: int) -> int:
+    """The number of columns of the regression of an attribute on all others."""
+    others = (attribute for i, attribute in enumerate(domain.attributes) if i != target)
+    return 1 + sum(1 if attribute.kind == "numeric" else attribute.cardinality - 1 for attribute in others)
 
 
 def _design(domain: Domain, codes: Codes, target: int) -> Floats:
