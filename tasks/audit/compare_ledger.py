@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from deniable.foundation.checks import Check
 from deniable.foundation.errors import InvalidInput
-from deniable.ledger.entries import Charge, Entry, Fact, Publication, SealedEntry, entry_of
+from deniable.ledger.entries import Charge, Entry, Fact, Publication, SealedEntry, Standing, entry_of
 from deniable.ledger.verification import records_of, verify
 from schemas.provenance import LedgerSegment, Provenance
 from stores.publication.release_folder import PARQUET
@@ -46,7 +46,7 @@ def compare_ledger(sealed: AuditTarget) -> Checks:
             tuple(_lost(record.ledger, entries)),
             f"{record.ledger.entries[0]['number']} to {record.ledger.head.number}" if record.ledger.entries else "",
         ),
-        Check(_PUBLISHED, tuple(_published(sealed, record, entries))),
+        Check(_PUBLISHED, tuple(_published(sealed, record, entries)), _became(record, entries)),
         Check(_CHARGES, tuple(_charged(record, entries))),
     )
 
@@ -95,6 +95,17 @@ def _published(sealed: AuditTarget, record: Provenance, entries: Entries) -> Ite
             yield f"entry {number} states that it was published from another dataset"
         if digest is not None and fact.output != digest:
             yield f"entry {number} states that another table was published"
+
+
+def _became(record: Provenance, entries: Entries) -> str:
+    """What was decided about the release since; empty if nothing was."""
+    decided = [(number, fact) for number, fact in _facts(entries) if isinstance(fact, Standing)]
+    said = [
+        f"{fact.standing}{f' by {fact.successor}' if fact.successor else ''} in entry {number}: {fact.reason}"
+        for number, fact in decided
+        if fact.release == record.release.id
+    ]
+    return "; ".join(said)
 
 
 def _charged(record: Provenance, entries: Entries) -> Iterator[str]:

@@ -33,6 +33,7 @@ from stores.keys.signing_keys import new_key, revoke_key, signing_key
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import LEDGER_VARIABLE, Ledger, ledger_place
 from stores.record.audit_target import NOT_AUDITED
+from stores.releases.status_file import decide_standing
 from stores.servers.mlflow_rows import INTERFACE, NOT_COMPARED
 from stores.tracking.registry import CURRENT
 from stores.vault.workspace import Workspace
@@ -838,6 +839,16 @@ def test_a_table_that_was_changed_is_not_the_one_that_the_ledger_names(kept: Kep
     (kept.folder / "synthetic.parquet").write_bytes(b"PAR1")
     found = audited(kept)
     assert found[PUBLISHED] == (f"entry {own_numbers(kept)[-1]} states that another table was published",)
+
+
+def test_a_decision_about_the_release_is_no_change_and_is_shown(kept: Kept) -> None:
+    decide_standing(kept.state, kept.name, "reviewed", "looked at after a year")
+    decide_standing(kept.state, kept.name, "withdrawn", "a column was coded wrongly")
+    report = audit_here(kept.name, kept.state)
+    assert faults(report) == {}
+    [check] = [check for check in report.checks if check.name == PUBLISHED]
+    assert "reviewed in entry" in check.line
+    assert check.line.endswith(": a column was coded wrongly)")
 
 
 def test_a_charge_that_came_later_is_named(kept: Kept) -> None:
