@@ -25,6 +25,7 @@ from deniable.foundation.tables import FamilyCounts, Tally
 from deniable.learners.independent.histograms import Histograms, bin_of_value, laplace_scale, probabilities_of
 from deniable.learners.loglinear.exponential_mechanism import choose
 from deniable.learners.nist_mst.public_selection import mutual_information
+from deniable.learners.privbayes import plan as plan_module
 from deniable.learners.privbayes import structure
 from deniable.learners.privbayes.conditionals import learn_tables, nearest_table, network_of, weights_of
 from deniable.learners.privbayes.counting import Family, FamilyTables, by_values
@@ -119,6 +120,40 @@ def test_the_degree_follows_from_usefulness(vectors: Document) -> None:
     assert planned(PEOPLE, max_cells=None).max_cells == 300
     # Fewer attributes than parents, and a table without any.
     assert [useful_degree(10**9, Fraction(1), attributes, Fraction(4)) for attributes in (3, 1)] == [2, 0]
+
+
+def test_usefulness_by_hand_and_at_its_limits() -> None:
+    assert usefulness(1000, Fraction(1, 2), 5, 2) == Fraction(500, 3 * 32)
+    # A degree at which tables are just as useful as they must be is taken.
+    assert useful_degree(1000, Fraction(1, 2), 5, Fraction(500, 3 * 32)) == 2
+    assert useful_degree(1000, Fraction(1, 2), 5, Fraction(500, 3 * 32) + Fraction(1, 10**9)) == 1
+    # So is a degree at which the first table has just as many cells as are useful.
+    assert plan_module._fitting((2, 2, 3), 2, lambda _: 12) == (2, 12)
+    assert plan_module._fitting((2, 2, 3), 2, lambda _: 11) == (1, 11)
+
+
+def test_candidates_for_the_first_table_are_those_whose_cells_fit() -> None:
+    sizes = (3, 3, 2)
+    domain = Domain(tuple(Attribute(f"a{i}", tuple(range(n)), "nominal", tuple(range(n))) for i, n in enumerate(sizes)))
+    for most, found in ((9, [1, 2]), (8, [2]), (6, [2]), (5, [2])):
+        search = NetworkSearch(planned(domain, max_cells=most), Rows(np.zeros((1, 3), np.uint16)), streams(0))
+        families = search._of_first_table([0], [1, 2])
+        assert [(family.parents, family.child) for family in families] == [((0,), child) for child in found]
+
+
+def test_every_choice_depends_on_the_domain() -> None:
+    opened: list[tuple[str, Document]] = []
+
+    def open_stream(*, mechanism: str, parameters: Document) -> WordStream:
+        opened.append((mechanism, parameters))
+        return streams(1)(mechanism=mechanism, parameters=parameters)
+
+    NetworkSearch(planned(PEOPLE), Rows(people(100)), open_stream).run()
+    choices = [parameters for mechanism, parameters in opened if mechanism == "choice"]
+    assert len(choices) == 3
+    for turn, parameters in enumerate(choices, 1):
+        assert (parameters["turn"], parameters["domain"]) == (turn, PEOPLE.digest)
+        assert parameters["epsilon"] == planned(PEOPLE).choice_epsilon
 
 
 def test_the_first_table_by_values_bounds_the_degree() -> None:
