@@ -244,7 +244,8 @@ def numeric(
         bins: width of the bins, the first from `low`, or the numbers at which a new bin starts, ascending; `low` need
             not be among them. Without bins each number is a value.
         written: an example of a number that the source writes with more than its digits, such as `$1,234.50`,
-            `1.234,50 EUR` or `12%`. Its separators and signs are then read past; 12% is 12.
+            `1.234,50 EUR` or `12%`. Its separators and signs are then read past; 12% is 12. A time of day, such as
+            `14:30` or `2:30 PM`, becomes the minutes since midnight, 0 to 1440, as does 517 for 5:17 with `hhmm`.
         missing: the source's codes for missing values.
         missing_as: the number that a missing value becomes in the model; its row is then kept. By default it is left
             out. A released table has an empty field or null in its place, if no value of the column has that number.

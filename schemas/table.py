@@ -37,6 +37,7 @@ from schemas.kinds import (
 )
 from schemas.plain_text import LONGEST_NAME, fault_of_line, fault_of_name, fault_of_paragraph
 from schemas.rules import DescribedColumns, Statement, TotalStatement
+from schemas.written_forms import minutes_of_hhmm
 
 __all__ = [
     "UNREADABLE",
@@ -398,7 +399,7 @@ def _typed(
 
     Only distinct values are converted: a census column has few of them, and text is slow.
     """
-    if not text and not missing and pd.api.types.is_numeric_dtype(column):
+    if not text and not missing and form is not minutes_of_hhmm and pd.api.types.is_numeric_dtype(column):
         return pd.Series(column.to_numpy(np.float64, na_value=np.nan), column.index)
     codes, distinct = pd.factorize(column)  # null has code -1
     if text:
@@ -409,11 +410,14 @@ def _typed(
 def _numbers(distinct: Any, missing: Sequence[Value], form: Callable[[str], str] | None = None) -> NDArray[np.float64]:
     """Numbers of distinct values: `UNREADABLE` if a value is not a number, null if it means missing."""
     values = pd.Series(distinct, dtype=object)
-    plain = values if form is None else values.map(lambda value: form(value) if isinstance(value, str) else value)
+    # Hours and minutes are a number to the program that stores them.
+    read = values.map(str) if form is minutes_of_hhmm else values
+    plain = values if form is None else read.map(lambda value: form(value) if isinstance(value, str) else value)
     numbers: NDArray[np.float64] = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64, copy=True)
     numbers[np.isnan(numbers)] = UNREADABLE
     codes = [code for code in missing if not isinstance(code, str)]
-    numbers[values.isin(list(missing)).to_numpy() | np.isin(numbers, codes)] = np.nan
+    stated = pd.to_numeric(values, errors="coerce") if form is minutes_of_hhmm else numbers
+    numbers[values.isin(list(missing)).to_numpy() | np.isin(stated, codes)] = np.nan
     return numbers
 
 

@@ -1,6 +1,6 @@
-"""Values as people and programs write them: truth values, codes that lost their zeros, numbers with separators.
+"""Values as people and programs write them: truth values, codes that lost their zeros, numbers, times of day.
 
-The form of a number is stated by an example, such as `$1,234.50`; a number of another form stays as it is.
+The form of a number is stated by an example, such as `$1,234.50` or `14:30`; a number of another form stays as it is.
 """
 
 import re
@@ -18,6 +18,13 @@ _PLAIN_DIGITS = re.compile(r"(\d+)(?:\.0+)?", re.ASCII)
 
 _EXAMPLE = re.compile(r"(?P<before>[^\d(-]*)[(-]?(?P<number>\d(?:[\d.,'\u2019\u00a0\u202f ]*\d)?)\)?(?P<after>[^\d)]*)")
 _SEPARATORS = re.compile(r"[^\d]")
+_TIME = re.compile(
+    r"(?P<hours>\d{1,2}):(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d(?:\.\d+)?))?\s*(?:(?P<half>[ap])\.?\s?m\.?)?",
+    re.ASCII | re.IGNORECASE,
+)
+HHMM = "hhmm"
+"""The form of times of day as numbers of hours and minutes, such as 517 for 5:17."""
+_HOURS_OF_A_DAY, _HOURS_OF_A_HALF, _MINUTES = 24, 12, 60
 _BLANKS = "\u00a0\u202f "
 _QUOTES = "'\u2019"
 _GROUP = 3
@@ -46,20 +53,50 @@ def plain_number(example: str, label: str = "") -> Callable[[str], str]:
 
     Args:
         example: a number of the form: `1,234.50`, `1.234,50`, `1 234`, `$12.00`, `12%`, `12,5 EUR`. Of one separator
-            alone, three digits after it say that it separates thousands. Parentheses mean a negative number.
+            alone, three digits after it say that it separates thousands. Parentheses mean a negative number. An example
+            of a time of day, such as `14:30` or `2:30 PM`, or `hhmm`, makes it the minutes since midnight.
         label: the column, for the message.
 
     Raises:
         InvalidInput: the example is not a number.
     """
+    if example == HHMM:
+        return minutes_of_hhmm
+    if isinstance(example, str) and _TIME.fullmatch(example.strip()):
+        return minutes_of_time
     found = _EXAMPLE.fullmatch(example.strip()) if isinstance(example, str) else None
     if found is None:
         raise InvalidInput(
-            f"`written` must be an example of a number, such as '1,234.50', '$12.00' or '12%', got {example!r}: "
-            f"{label}."
+            f"`written` must be an example of a number, such as '1,234.50', '$12.00', '12%' or '14:30', got "
+            f"{example!r}: {label}."
         )
     thousands, decimal = _separators(found["number"])
     return with_separators(thousands, decimal, (found["before"].strip(), found["after"].strip()))
+
+
+def minutes_of_time(text: str) -> str:
+    """The minutes since midnight of a time of day, in 24 hours or in halves of a day; any other text as it is."""
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        return text
+    hours, seconds = int(found["hours"]), float(found["seconds"] or 0)
+    if found["half"]:
+        if not 1 <= hours <= _HOURS_OF_A_HALF:
+            return text
+        hours = hours % _HOURS_OF_A_HALF + (_HOURS_OF_A_HALF if found["half"].lower() == "p" else 0)
+    minutes = _MINUTES * hours + int(found["minutes"])
+    if minutes + bool(seconds) > _MINUTES * _HOURS_OF_A_DAY:
+        return text
+    return str(minutes + seconds / _MINUTES) if seconds else str(minutes)
+
+
+def minutes_of_hhmm(text: str) -> str:
+    """The minutes since midnight of a number of hours and minutes, such as 517; what is none is no number either."""
+    found = _PLAIN_DIGITS.fullmatch(text.strip())
+    if found is None:
+        return text
+    hours, minutes = divmod(int(found[1]), 100)
+    return minutes_of_time(f"{hours}:{minutes:02}")
 
 
 def with_separators(thousands: str, decimal: str, signs: tuple[str, ...] = ()) -> Callable[[str], str]:

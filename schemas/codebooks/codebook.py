@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "nominal", "ordered", "numeric", "boolean", "date", "identifier", "person", "text", "icd9", "icd10"
+    "nominal", "ordered", "numeric", "boolean", "date", "time", "identifier", "person", "text", "icd9", "icd10"
 ]
 
 

@@ -43,6 +43,7 @@ _KINDS: dict[Kind, str] = {
     "ratio quantitative amount",
     "boolean": "boolean bool logical yesno truefalse",
     "date": "date datetime timestamp day",
+    "time": "time timeofday clock clocktime",
     "identifier": "identifier id key primarykey recordid",
     "person": "person personid subject subjectid patientid",
     "icd9": "icd9 icd9cm",
@@ -54,6 +55,7 @@ _WHOLE = {"int", "integer", "long", "count"}
 _MEASURED = {"float", "double", "decimal", "real", "continuous"}
 _DELIMITERS = ",;\t|"
 _DAYS = re.compile(r"^(\S+)\s+(?:to|\.\.\.?|-|\u2013)\s+(\S+)$")
+_TIMES = re.compile(r"^(\d{1,2}:\d\d)\s+(?:to|\.\.\.?|-|\u2013)\s+(\d{1,2}:\d\d)$", re.ASCII)
 _ISO_DAYS = re.compile(r"^\d{4}-\d\d-\d\d\s+(?:to|\.\.\.?|-|\u2013)\s+\d{4}-\d\d-\d\d$")
 _MOST_LINES = 2_000_000
 
@@ -187,7 +189,7 @@ def _variable(line: int, cells: dict[str, str], codebook: Codebook, *, by_value:
     low, high = cells.get("low", ""), cells.get("high", "")
     if low or high:
         numbers = number(low), number(high)
-        if kind != "date" and None in numbers:
+        if kind not in {"date", "time"} and None in numbers:
             codebook.faults.append(
                 f"line {line}: {cells['variable']} must have two numbers as low and high, got {one_line(low)!r} "
                 f"and {one_line(high)!r}; correct them."
@@ -270,8 +272,8 @@ def _entries(
 
 def stated_entries(cell: str, kind: Kind | None) -> tuple[tuple[Entry, ...], Decimal | None]:
     """The values or the range that a cell states for a kind, and the step if one is stated."""
-    if kind == "date":
-        found = _DAYS.match(cell)
+    if kind in {"date", "time"}:
+        found = (_DAYS if kind == "date" else _TIMES).match(cell)
         return ((Entry(value=found[1], high=found[2]),) if found else entries_of(cell, ranges=False)[0]), None
     entries, step = entries_of(cell, ranges=kind in {None, "numeric"})
     if kind is None and sum(entry.high is not None for entry in entries) > 1:

@@ -15,7 +15,7 @@ _FRICTIONLESS: dict[str, Kind | None] = {
     "datetime": "date",
     "year": "numeric",
     "yearmonth": "text",
-    "time": "text",
+    "time": "time",
     "duration": "text",
     "object": "text",
     "array": "text",

@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from deniable.foundation.domain import MAX_CARDINALITY, TRUTH_VALUES
+from deniable.foundation.errors import InvalidInput
 from schemas.codebooks.codebook import Entry, Variable
 from schemas.codebooks.value_lists import number
 from schemas.plain_text import LONGEST_LINE, fault_of_cell, fault_of_line, fault_of_name
-from schemas.written_forms import truth_of
+from schemas.written_forms import minutes_of_time, plain_number, truth_of
 
 Form: TypeAlias = Literal["nominal", "ordered", "boolean", "numeric", "dates", "identifier"]
 Number: TypeAlias = int | float
@@ -28,6 +29,7 @@ _MEASURED_STEPS, _FINEST = 1000, Decimal("1e-9")
 _PERIODS = (("day", 100), ("month", 20 * 366))
 _NICE = (1, 2, 5)
 MISSING = "missing"
+_USUAL_TIME = "14:30"
 _MISSING_NUMBERS = (-1, -9, -99, -999, -9_999, -99_999, -999_999, -9_999_999)
 
 
@@ -129,6 +131,8 @@ def _settled(variable: Variable, label: str) -> Described | LeftOut:
         found = LeftOut(variable.name, "free text can say anything about a person and is never released")
     elif variable.kind == "date":
         found = _dates(variable, label)
+    elif variable.kind == "time":
+        found = _times(variable, label)
     elif variable.kind in {"icd9", "icd10"}:
         found = _chapters(variable, label)
     elif variable.kind == "boolean":
@@ -364,6 +368,30 @@ def _dates(variable: Variable, label: str) -> Described | LeftOut:
         missing=variable.missing,
         missing_as=MISSING if variable.missing else None,
     )
+
+
+def _times(variable: Variable, label: str) -> Described | LeftOut:
+    """Times of day as minutes since midnight, of the whole day unless a first and a last time are stated."""
+    pattern = variable.pattern or _USUAL_TIME
+    try:
+        plain_number(pattern)
+    except InvalidInput:
+        raise ValueError(
+            f"the form of the times of {variable.name} must be an example, such as 14:30 or 2:30 PM, or hhmm, got "
+            f"{pattern!r}; correct it."
+        ) from None
+    span = variable.entries or (Entry(value="00:00", high="23:59"),)
+    if len(span) != 1 or span[0].high is None or ":" not in span[0].value:
+        raise ValueError(
+            f"the times of {variable.name} must be a first and a last one, such as 06:00 to 22:30, got others; correct "
+            "them, and state codes that are no times as missing or as `also`."
+        )
+    ends = replace(span[0], value=minutes_of_time(span[0].value), high=minutes_of_time(span[0].high))
+    found = _numbers(replace(variable, whole=True, entries=(ends,)), [ends], label)
+    if isinstance(found, LeftOut):
+        return found
+    remark = "minutes since midnight" if variable.entries else "minutes since midnight, of the whole day"
+    return replace(found, written=pattern, rounds=True, remark=remark)
 
 
 def _day(text: str, variable: Variable) -> date:

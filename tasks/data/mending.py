@@ -28,7 +28,7 @@ _USUAL_MISSING: Final = ("NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "Non
 _USUAL_CODES: Final = ("-1", "-7", "-8", "-9", "-99", "-999", "-9999", "99", "999", "9999")
 _FORMS: Final = (
     "1,234.50", "1.234,50", "1 234,50", "1'234.50", "12%", "12,5%", "12,5", "$1,234.50", "1.234,50 \N{EURO SIGN}",
-    "\N{EURO SIGN}1,234.50", "\N{POUND SIGN}1,234.50", "1,234.50 USD", "1.234,50 EUR", "CHF 1'234.50",
+    "\N{EURO SIGN}1,234.50", "\N{POUND SIGN}1,234.50", "1,234.50 USD", "1.234,50 EUR", "CHF 1'234.50", "14:30",
 )  # fmt: skip
 _DATES: Final = (
     "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d", "%d%b%Y", "%d-%b-%Y", "%d.%m.%y", "%d/%m/%y",
@@ -217,7 +217,10 @@ class _Misfit:
         if texts:
             forms = [form for form in _FORMS if _explains(texts, self._holding(plain_number(form)))]
             if forms:
-                self._propose("numbers have separators or signs", "written", forms[0])
+                reason = (
+                    "times of day are written with hours" if ":" in forms[0] else "numbers have separators or signs"
+                )
+                self._propose(reason, "written", forms[0])
         numbers = {text: count for text, count in left.items() if text not in texts}
         if not numbers:
             return

@@ -161,7 +161,7 @@ def test_all_faults_of_a_codebook_are_named_at_once(tmp_path: Path) -> None:
         "variable,type,values,labels,step,low,high\nage,years,,,,,\nsex,nominal,f | m,female,,,\nage,integer,,,0,,\n"
         "x,numeric,,,,a,9\n"
     )
-    known = "nominal, ordered, numeric, integer, float, boolean, date, identifier, person, icd9, icd10, text"
+    known = "nominal, ordered, numeric, integer, float, boolean, date, time, identifier, person, icd9, icd10, text"
     assert refused(tmp_path, "book.csv", text) == [
         f"line 2: the type of age must be one of {known}, got years; correct it.",
         "line 3: sex must have as many labels as values, got 1 for 2; separate both by bars, in the same order.",

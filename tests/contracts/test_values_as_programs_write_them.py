@@ -261,3 +261,47 @@ def test_a_draft_keeps_zeros_and_truth_values_and_names_blanks(tmp_path: Path) -
     (tmp_path / "drafted.py").write_text(text)
     (tmp_path / "drafted.yaml").write_text("name: drafted\ndataset: drafted.py\nsource: t.csv\nepsilon: 1\n")
     assert load_spec(tmp_path / "drafted.yaml").domain.attributes[4].missing == -1
+
+
+@pytest.mark.parametrize(
+    ("example", "texts", "minutes"),
+    [
+        ("14:30", ["00:00", "7:05", "23:59", "24:00", "14:30:30", "2:30 pm"], [0, 425, 1439, 1440, 870.5, 870]),
+        ("2:30 PM", ["12:00 am", "12:15 p.m.", "2:30PM", "11:59 PM"], [0, 735, 870, 1439]),
+        ("14:30", ["24:01", "24:00:01", "7:60", "13:00 pm", "0:30 am", "noon"], ["invalid"] * 6),
+        ("hhmm", ["517", "5", "0517", "2400", "517.0", "14:30"], [317, 5, 317, 1440, 317, "invalid"]),
+        ("hhmm", [517, 1200.0, -1, 1275, 2401], [317, 720, -1, "invalid", "invalid"]),
+        ("14:30", ["-1", "7:00"], [-1, 420]),
+    ],
+)
+def test_times_of_day_are_minutes_since_midnight(example: str, texts: list[Any], minutes: list[Any]) -> None:
+    begun = numeric(0.0, 1440.0, step=0.5, also={-1: "never"}, written=example)
+    assert read(table({"begun": begun}), begun=texts) == minutes
+
+
+def test_hours_and_minutes_are_read_from_numbers_beside_codes_for_missing() -> None:
+    schema = table({"begun": numeric(0, 1439, missing=[9999], missing_as=-1, written="hhmm")})
+    assert read(schema, begun=[517.0, 9999.0, np.nan, 1200.0]) == [317, -1, -1, 720]
+
+
+def test_a_codebook_describes_times_of_day(tmp_path: Path) -> None:
+    (tmp_path / "book.csv").write_text(
+        "variable,type,values,missing,pattern\nbegun,time,,,\nended,time,06:00 to 22:30,99:99,2:30 PM\n"
+        "left,time,5:00 to 23:59,,hhmm\n"
+    )
+    text = schema_text(draft_of(read_codebooks([tmp_path / "book.csv"]), "book.csv"), sources=["book.csv"])
+    described = "\n".join(line for line in text.split("\n") if line.startswith("        "))
+    assert described == (
+        "        # minutes since midnight, of the whole day\n"
+        '        "begun": numeric(0, 1439, round=True, written="14:30"),\n'
+        "        # minutes since midnight\n"
+        '        "ended": numeric(360, 1350, round=True, written="2:30 PM", missing=["99:99"], missing_as=-1),\n'
+        "        # minutes since midnight\n"
+        '        "left": numeric(300, 1439, round=True, written="hhmm"),'
+    )
+    scope: dict[str, Any] = {}
+    exec(text, scope)  # noqa: S102 - the schema that was drafted
+    for wrong in ("time,,,noon", "time,6 to 22,,", "time,22:00 to 6:00,,"):
+        (tmp_path / "book.csv").write_text(f"variable,type,values,missing,pattern\nbegun,{wrong}\n")
+        with pytest.raises(InvalidInput, match="begun"):
+            draft_of(read_codebooks([tmp_path / "book.csv"]), "book.csv")
