@@ -204,6 +204,7 @@ def spec_text(
     remark: str = "",
     dialect: Mapping[str, str | int] | None = None,
     places: Mapping[str, Place] | None = None,
+    database: Mapping[str, str] | None = None,
 ) -> str:
     """The text of a short spec; everything that it omits has a default.
 
@@ -216,6 +217,7 @@ def spec_text(
         remark: a line at the top.
         dialect: the entries that declare how the table is written, if that must be declared.
         places: where its columns are in a line, if it is text without separators.
+        database: the entries of the source instead, if it is a table in a database.
     """
     lines = [f"# {remark}"] if remark else []
     is_plain = name[0].isalpha() and name not in {"null", "true", "false"}
@@ -224,7 +226,7 @@ def spec_text(
         lines.append(f"title: {_literal(title)}")
     lines += [
         f"dataset: {_literal(schema)}",
-        f"source: {_source(source, dialect or {}, places or {})}",
+        f"source: {_source(source, dialect or {}, places or {}) if database is None else _table(database)}",
         f"epsilon: {epsilon} # of the whole release",
     ]
     return "\n".join(lines) + "\n"
@@ -240,6 +242,12 @@ def _source(path: str, dialect: Mapping[str, str | int], places: Mapping[str, Pl
     plain = {"kind", "encoding"}
     stated = (f"{name}: {value if name in plain else _literal(value)}" for name, value in entries.items())
     return f"{{{', '.join(stated)}}}"
+
+
+def _table(database: Mapping[str, str]) -> str:
+    """The source of a spec that is a table in a database."""
+    stated = (f"{name}: {_literal(value)}" for name, value in database.items())
+    return f"{{kind: database, {', '.join(stated)}}}"
 
 
 def _placed(column: tuple[str, Place]) -> str:

@@ -865,6 +865,19 @@ def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
     raise InvalidInput("\n  ".join(said))
 
 
+def database_source(entries: Mapping[str, str]) -> DatabaseSource:
+    """A source in a database, from its entries.
+
+    Raises:
+        InvalidInput: they are wrong; the message has a line for each fault.
+    """
+    try:
+        return DatabaseSource.model_validate({"kind": "database", **entries})
+    except ValidationError as error:
+        found = [complaint(detail, DatabaseSource) for detail in error.errors(include_url=False)]
+    raise InvalidInput("\n  ".join(["the database of a table is stated wrongly:", *found]))
+
+
 def _follows(detail: Mapping[str, Any], domain: Domain | None) -> bool:
     """Whether an error only reports an entry that would follow from name or dataset if these were right."""
     would_follow = {"title"} if domain is not None else {"title", "evaluation"}

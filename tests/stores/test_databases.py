@@ -3,7 +3,8 @@
 import json
 import logging
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -145,14 +146,15 @@ def test_what_a_database_sorts_on_a_disk_lies_in_the_state_folder_alone(
     for folder in (state, data):
         folder.mkdir()
     monkeypatch.setenv("PEOPLE_DATABASE", MADE[kind](data))
-    connected = databases._DuckDbTable._connected
+    connected = databases.connected_to_duckdb
 
-    def with_little_memory(table: Any) -> Any:
-        connection = connected(table)
-        connection.execute("SET memory_limit = '40MB'; SET threads = 1")
-        return connection
+    @contextmanager
+    def with_little_memory(*place: Any) -> Iterator[Any]:
+        with connected(*place) as connection:
+            connection.execute("SET memory_limit = '40MB'; SET threads = 1")
+            yield connection
 
-    monkeypatch.setattr(databases._DuckDbTable, "_connected", with_little_memory)
+    monkeypatch.setattr(databases, "connected_to_duckdb", with_little_memory)
     spec = spec_of(data, connection="PEOPLE_DATABASE", query=MUCH[kind])
     before = temporary_files_of_sqlite()
     with watching_folders(data) as watched, opened_source(spec, state, ["town"]) as source:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from deniable.command_names import command_line
 from deniable.console import show
+from deniable.foundation.errors import InvalidInput
 from flows.cli.contract import StateCommand
 from flows.cli.table.drafting import (
     counted_as,
+    described_in_database,
     describes_itself,
     header_lines,
     is_file,
@@ -32,8 +34,15 @@ _MOST_SHOWN = 40
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "codebooks", type=Path, nargs="+", metavar="CODEBOOK", help="the codebook; later files complete earlier ones"
+        "codebooks", type=Path, nargs="*", metavar="CODEBOOK", help="the codebook; later files complete earlier ones"
     )
+    parser.add_argument(
+        "--database",
+        metavar="URL",
+        help="the database of the table, whose description of the columns is the first codebook: its URL, or the "
+        "environment variable or Prefect's Secret block that holds it",
+    )
+    parser.add_argument("--table", metavar="NAME", help="the table or view in it")
     parser.add_argument("--name", help="name of the release, and of the two files (default: that of the codebook)")
     parser.add_argument(
         "--format", choices=_formats(), help="format of the codebook (default: by its name and content)"
@@ -64,6 +73,66 @@ def _formats() -> tuple[str, ...]:
 
 
 def _run(asked: argparse.Namespace, state: Path) -> int:
+    if asked.database is not None:
+        return _draft_of_database(asked)
+    if asked.table is not None or not asked.codebooks:
+        raise InvalidInput(
+            "a draft must have a codebook, or a table in a database: name its file, or --database URL and --table NAME."
+        )
+    return _draft_of_file(asked, state)
+
+
+def _draft_of_database(asked: argparse.Namespace) -> int:
+    """Draft from the description of a table in a database, and from codebooks that complete it."""
+    from deniable.foundation.domain import Person  # noqa: PLC0415 - as above
+    from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
+    from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
+
+    if asked.table is None or asked.source is not None or asked.check_header:
+        raise InvalidInput(
+            "a draft from a database must name its table with --table, and has no other source or header; state "
+            "--database URL --table NAME alone."
+        )
+    name = asked.name or re.sub(r"[^a-z0-9_-]+", "_", asked.table.rpartition(".")[2].lower()).strip("_-")
+    require_name(name)
+    codebook, entries = described_in_database(asked.database, asked.table, asked.to)
+    if asked.codebooks:
+        further = read_codebooks(asked.codebooks, asked.format)
+        codebook.complete(further.variables[each] for each in further.variables if each in codebook.variables)
+        codebook.faults += further.faults
+    what = f"of the table {asked.table}"
+    draft = draft_of(codebook, what, wanted_columns(asked.columns))
+    files = write_draft(
+        draft,
+        name=name,
+        folder=asked.to,
+        sources=[f"the table {asked.table}", *(path.name for path in asked.codebooks)],
+        source="",
+        database=entries,
+        epsilon=read_epsilon(asked.epsilon),
+        title=asked.title,
+        person=None if draft.person is None else Person(draft.person),
+        replace=asked.replace,
+    )
+    _say(*_drafted(draft, files, quoting=True))
+    _say(
+        f"Of the table {asked.table}, only types, comments and constraints of the columns were read, and no record.",
+        "They are taken as public. An enumeration that was made from the values of the records discloses them: remove "
+        "it from the schema.",
+        _next(files),
+    )
+    return DONE
+
+
+def _next(files: tuple[Path, Path]) -> str:
+    return (
+        f"Next: read {files[0]}, then run `{command_line('table check')} {files[1]}` and "
+        f"`{command_line('release plan')} {files[1]}`."
+    )
+
+
+def _draft_of_file(asked: argparse.Namespace, state: Path) -> int:
+    """Draft from codebooks, for a table in a file."""
     from deniable.foundation.domain import Person  # noqa: PLC0415 - as above
     from schemas.codebooks.drafting import draft_of  # noqa: PLC0415 - as above
     from schemas.codebooks.reading import read_codebooks  # noqa: PLC0415
@@ -103,11 +172,7 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
         _say(f"{source} names no columns: the spec states where they are, as the codebook does. No record was read.")
     elif not any(map(describes_itself, asked.codebooks)):
         _say("Only the codebook was read. Use --check-header to compare the column names of the table with it.")
-    spec = files[1]
-    _say(
-        f"Next: read {files[0]}, then run `{command_line('table check')} {spec}` and "
-        f"`{command_line('release plan')} {spec}`."
-    )
+    _say(_next(files))
     return DONE
 
 
@@ -157,6 +222,6 @@ COMMAND = StateCommand(
     arguments=_add_arguments,
     run=_run,
     description="Write NAME.py and NAME.yaml from a codebook: CSV or a spreadsheet, Frictionless, SDV or dpsynth "
-    "metadata, DDI Codebook, the header of an ARFF file, labels of SPSS or Stata, AHRQ's codebook form, or the "
-    "description in a .dta, .sav or .sas7bdat file. No record of the table is read.",
+    "metadata, DDI Codebook, the header of an ARFF file, labels of SPSS or Stata, AHRQ's codebook form, the "
+    "description in a .dta, .sav or .sas7bdat file, or that of a table in a database. No record of the table is read.",
 )

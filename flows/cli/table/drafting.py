@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.foundation.errors import InvalidInput
-from flows.cli.table.drafts import files_of_draft, write_and_load
+from flows.cli.table.drafts import files_of_draft, relative_source, write_and_load
 
 if TYPE_CHECKING:
     from deniable.foundation.domain import Person
@@ -58,6 +58,29 @@ def said_of_descriptions(documents: Sequence[Path]) -> Iterator[str]:
         )
 
 
+def described_in_database(stated: str, table: str, folder: Path) -> "tuple[Codebook, dict[str, str]]":
+    """Read the description of a table in a database, and return it with the entries of the spec's source.
+
+    Args:
+        stated: the URL of the database, or the environment variable or Secret block of Prefect that holds it.
+        table: the table or view.
+        folder: folder of the spec, from which paths of files are counted there.
+
+    Raises:
+        InvalidInput: the URL is not allowed in a spec, or the database does not answer.
+    """
+    from schemas.spec.release_spec import database_source  # noqa: PLC0415 - here and below: slow to import
+    from stores.tables.described_databases import description_of  # noqa: PLC0415
+    from stores.tables.sources.databases import place_of  # noqa: PLC0415
+
+    what = "url" if "://" in stated else "connection"
+    book = description_of(place_of(database_source({what: stated, "table": table}), Path()))
+    kind, is_of_file, path = stated.partition(":///")
+    if is_of_file and kind in {"sqlite", "duckdb"}:
+        stated = f"{kind}:///{relative_source(path, folder)}"
+    return book, {what: stated, "table": table}
+
+
 def is_file(stated: str) -> bool:
     """Whether a text is the path of a file, and not a long list of names."""
     try:
@@ -91,6 +114,7 @@ def write_draft(
     person: "Person | None" = None,
     dialect: "Mapping[str, str | int] | None" = None,
     places: "Mapping[str, Place] | None" = None,
+    database: "Mapping[str, str] | None" = None,
     replace: bool = False,
     quoting: bool = True,
 ) -> tuple[Path, Path]:
@@ -107,6 +131,7 @@ def write_draft(
         person: what distinguishes people, if they may have several records, and how many of each are used.
         dialect: the entries that declare how the table is written, if that must be declared.
         places: where its columns are in a line, if it is text without separators.
+        database: the entries of the source instead, if it is a table in a database.
         replace: whether existing files may be replaced.
         quoting: whether messages may quote the codebook.
 
@@ -130,7 +155,14 @@ def write_draft(
     texts = (
         schema_text(draft, sources=sources, description=title, person=person, missing_as=MISSING),
         spec_text(
-            name, schema=files[0].name, source=source, epsilon=epsilon, title=title, dialect=dialect, places=places
+            name,
+            schema=files[0].name,
+            source=source,
+            epsilon=epsilon,
+            title=title,
+            dialect=dialect,
+            places=places,
+            database=database,
         ),
     )
     write_and_load(files, texts, sources=sources, quoting=quoting)

@@ -160,6 +160,13 @@ def _is_here(host: str) -> bool:
     return host.startswith("/") or is_loopback_host(host)
 
 
+def require_there(place: Place) -> None:
+    """Refuse a file of a database that is not there, or that this user may not read."""
+    if place.file is not None:
+        require_regular(place.file, "the source")
+        require_readable(place.file, str(place.file))
+
+
 @contextmanager
 def open_database(place: Place, state: Path) -> Iterator[TableFile]:
     """Open a database and find the columns.
@@ -174,14 +181,38 @@ def open_database(place: Place, state: Path) -> Iterator[TableFile]:
     Raises:
         InvalidInput: it does not answer, or has no such table.
     """
-    if place.file is not None:
-        require_regular(place.file, "the source")
-        require_readable(place.file, str(place.file))
+    require_there(place)
     if not place.is_of_duckdb:
         yield _SqlTable(place)
         return
     with scratch_folder(state, "sorted") as folder:
         yield _DuckDbTable(place, folder)
+
+
+@contextmanager
+def connected(place: Place) -> Iterator[sa.Connection]:
+    """Connect to a database of SQLAlchemy's, to read alone; what it says is never shown."""
+    with _answering(place), _engine(place).connect() as connection:
+        yield connection
+
+
+@contextmanager
+def connected_to_duckdb(place: Place, scratch: Path | None = None) -> Iterator[Any]:
+    """Connect to a file of DuckDB, to read alone; what it says is never shown.
+
+    Args:
+        place: where it is.
+        scratch: folder for what DuckDB puts on a disk, which by default is beside the file; None if it sorts nothing.
+    """
+    library = library_for("the source", "duckdb")
+    # Nothing is fetched from a network, whatever a query names.
+    settings = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    settings["temp_directory"] = "" if scratch is None else str(scratch)
+    with (
+        _answering(place, library.Error),
+        closing(library.connect(str(place.file), read_only=True, config=settings)) as connection,
+    ):
+        yield connection
 
 
 class _SqlTable:
@@ -269,8 +300,7 @@ class _DuckDbTable:
     def __init__(self, place: Place, scratch: Path) -> None:
         self.name = place.named
         self._place, self._scratch = place, scratch
-        self._library = library_for("the source", "duckdb")
-        with _answering(place, self._library.Error), closing(self._connected()) as connection:
+        with connected_to_duckdb(place, scratch) as connection:
             schema = connection.sql(self._statement("*")).limit(0).to_arrow_table().schema
         require_different(self.name, schema.names)
         self.types = {column.name: column.type for column in schema}
@@ -279,16 +309,9 @@ class _DuckDbTable:
         """Read some columns, so many rows at a time."""
         wanted = list(columns) or list(self.types)[:1]
         listed = ", ".join(map(_quoted, wanted))
-        with _answering(self._place, self._library.Error), closing(self._connected()) as connection:
+        with connected_to_duckdb(self._place, self._scratch) as connection:
             for batch in connection.sql(self._statement(listed)).to_arrow_reader(rows):
                 yield batch.select(list(columns))
-
-    def _connected(self) -> Any:
-        # Nothing is fetched from a network, whatever a query names.
-        offline = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-        return self._library.connect(
-            str(self._place.file), read_only=True, config=offline | {"temp_directory": str(self._scratch)}
-        )
 
     def _statement(self, columns: str) -> str:
         if self._place.table is not None:
