@@ -6,11 +6,12 @@ The checks of the files do not belong here (verification).
 import errno
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import BinaryIO
 
 _MOST_MEMBERS = 10_000
+_LARGEST_RECORD = 1 << 26
 
 
 class FolderOnDisk:
@@ -40,6 +41,28 @@ class FolderOnDisk:
             OSError: it is not a regular file, or cannot be opened.
         """
         return open_regular(os.path.join(self._path, name), follow=False)  # noqa: PTH118
+
+
+def record_beside(path: str | os.PathLike[str], name: str) -> Callable[[str], bytes | None]:
+    """A function that reads the record of another release, whose folder is beside that of a release.
+
+    Args:
+        path: the release's folder.
+        name: the name of the file of a record.
+
+    Returns:
+        Given the other release's name, the content of the file; None if there is no such folder with a record.
+    """
+
+    def read(release: str) -> bytes | None:
+        folder = os.path.join(os.path.dirname(os.path.realpath(path)), os.path.basename(release))  # noqa: PTH118, PTH119, PTH120
+        try:
+            with open_regular(os.path.join(folder, name), follow=False) as file:  # noqa: PTH118
+                return file.read(_LARGEST_RECORD)
+        except OSError:
+            return None
+
+    return read
 
 
 def open_regular(path: str, *, follow: bool = True) -> BinaryIO:

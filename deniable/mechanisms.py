@@ -172,13 +172,40 @@ class PublicTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EarlierRelease:
+    """A published release of the same dataset, whose public documents a step reads instead of rows.
+
+    Attributes:
+        release: its name.
+        record: SHA-256 of the file of its record, which states the digests of its files.
+        files: SHA-256 of files that the spec states too, by name.
+        epsilon: epsilon of its model, which its record must state.
+        delta: delta of its model, likewise.
+    """
+
+    release: str
+    record: str
+    files: Mapping[str, str]
+    epsilon: float
+    delta: float
+
+
+class ReleasedDocuments(Protocol):
+    """The public documents of an earlier release."""
+
+    def document(self, product: Product) -> Any:
+        """Read one of them; it is written in the same bytes again."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlannedStep:
     """A step as planned before any data are read; execution, ledger and record all follow this plan.
 
     Attributes:
         name: name of the draw in ledger and record.
         part: the part of the rows that it reads; None if it reads no rows, and hence costs nothing.
-        public: the public table whose rows it counts, if any; it then reads no part.
+        public: the public table whose rows it counts, or the release whose documents it reads, if any; it then reads no
+            part.
         events: its mechanism events.
         guarantee: their cost; None if there is no differential privacy.
         record: cost of one attempt for its own record, if a theorem states it.
@@ -199,7 +226,7 @@ class PlannedStep:
 
     name: str
     part: str | None
-    public: PublicTable | None = None
+    public: PublicTable | EarlierRelease | None = None
     events: tuple[MechanismEvent, ...] = ()
     guarantee: Guarantee | None = NOTHING
     record: Guarantee | None = None

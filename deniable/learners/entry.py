@@ -73,6 +73,11 @@ class LearnerEntry(Strict):
         return None
 
     @property
+    def is_paid_elsewhere(self) -> bool:
+        """Whether the model is that of an earlier release, which was charged for it."""
+        return False
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """The parts, among `parts`, that are read with this entry."""
         return self.parts

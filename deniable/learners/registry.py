@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.certificate_costs import with_certificate
-from deniable.privacy.loss import MechanismEvent
+from deniable.privacy.loss import Guarantee, MechanismEvent
 from deniable.privacy.neighbours import RECORD, Relation, of_people
 from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned
 
@@ -39,6 +39,9 @@ LEARNERS: Final = (
     "origin_destination",
     "multinomial_sets",
 )
+READING: Final = ("released_model",)
+"""What a spec may name in place of a learner: a model that was learnt, and paid for, before."""
+KINDS: Final = (*LEARNERS, *READING)
 
 
 def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
@@ -48,7 +51,7 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
         asked: the learner's entry in a spec, as in the record; learners whose steps depend on it have a function
             `expected_steps` of it instead of EXPECTED_STEPS.
     """
-    if asked["kind"] not in LEARNERS:
+    if asked["kind"] not in KINDS:
         return {}
     verification = import_module(f"deniable.learners.{asked['kind']}.verification")
     depends = getattr(verification, "expected_steps", None)
@@ -87,16 +90,33 @@ def relation_of(asked: Document, person: Mapping[str, Any] | None = None) -> Rel
         InvalidInput: the learner's guarantee does not extend to people.
     """
     relation = RECORD
-    if asked["kind"] in LEARNERS:
+    if asked["kind"] in KINDS:
         verification = import_module(f"deniable.learners.{asked['kind']}.verification")
         depends = getattr(verification, "relation", None)
         relation = getattr(verification, "RELATION", RECORD) if depends is None else depends(asked)
     return of_people(relation, person)
 
 
+def paid_elsewhere(asked: Document) -> Guarantee | None:
+    """The cost of a model for which an earlier release was charged; None if the release learns its own.
+
+    Args:
+        asked: the learner's entry in a spec, as in the record.
+    """
+    if asked["kind"] not in READING:
+        return None
+    found: Guarantee = import_module(f"deniable.learners.{asked['kind']}.verification").paid(asked)
+    return found
+
+
 def entries() -> "Sequence[type[LearnerEntry]]":
     """The classes of spec entries, one per learner."""
     return [entry_of(kind) for kind in LEARNERS]
+
+
+def entries_in_specs() -> "Sequence[type[LearnerEntry]]":
+    """The classes of all entries that a spec may have in the place of a learner."""
+    return [entry_of(kind) for kind in KINDS]
 
 
 def entry_of(kind: str) -> "type[LearnerEntry]":
@@ -140,6 +160,12 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
     Raises:
         InvalidInput: the budget does not suffice, or the learner cannot enforce the table's rules.
     """
+    if entry.is_paid_elsewhere:
+        # The model that was released holds the rules of the table, and has its public shares.
+        read: tuple[PlannedStep, ...] = import_module(f"deniable.learners.{entry.kind}.steps").steps(
+            entry, domain, delta_of
+        )
+        return read
     if domain.rules and not entry.holds_rules:
         raise InvalidInput(
             f"a learner of kind {entry.kind} must have a table without rules, which it cannot hold, got "

@@ -139,6 +139,20 @@ def combine(steps: Sequence[StepCost], accountant: Accountant = best) -> Guarant
     return replace(whole, accountant=" + ".join(["joint_split", *inner]))
 
 
+def with_paid(total: Guarantee | None, paid: Guarantee | None) -> Guarantee | None:
+    """The total of a release with the cost of a model for which an earlier release was charged: their sum.
+
+    The model is public when this release is planned, so the number of its attempts and their law may depend on all that
+    was released before. Basic composition holds for costs that are chosen so; the composition of privacy loss
+    distributions holds for a law that was fixed before.
+
+    Args:
+        total: the total of the release's own steps; None if it has no guarantee.
+        paid: the cost of the model; None if the release learns its own.
+    """
+    return total if paid is None or total is None else sequential([paid, total])
+
+
 def added_up(steps: Sequence[StepCost]) -> Guarantee:
     """Total cost of steps, by basic composition of steps on the same records, as in a ledger."""
     return joint_split(

@@ -17,7 +17,7 @@ from deniable.ledger.verification import fault_of_claim
 from deniable.privacy.accounting import best_again
 from deniable.privacy.loss import NOTHING, Guarantee, from_record
 from deniable.privacy.planned import EXACTLY, ExpectedStep, faults_of_figure
-from deniable.privacy.step_costs import SHARED, JointCost, StepCost, combine, joint_cost
+from deniable.privacy.step_costs import SHARED, JointCost, StepCost, combine, joint_cost, with_paid
 from deniable.record.statement import guarantee_of
 from deniable.samplers.registry import holds_for_several_records
 from deniable.verification.planned_events import for_one_record, most_records_in, planned_steps, taken_in
@@ -109,15 +109,16 @@ def _derived(record: Mapping[str, Any], steps: Sequence[StepCost]) -> dict[str, 
     learner = learners.expected_steps(record["spec"]["document"]["learner"])
     learnt = [step for step in steps if step.step in learner]
     by_name = {step.step: step.guarantee for step in steps}
+    paid = learners.paid_elsewhere(record["spec"]["document"]["learner"])
     guaranteed = all(step.guarantee is not None for step in steps)
     return {
         "structure": by_name.get("learn_structure"),
         "parameters": by_name.get("learn_parameters"),
-        "model": combine(learnt, best_again) if learnt else NOTHING,
+        "model": paid or (combine(learnt, best_again) if learnt else NOTHING),
         "candidates": by_name.get("synthesize"),
         "histogram": by_name.get("noise_seeds"),
         "record": next((step.record for step in steps if step.record is not None), None),
-        "total": (combine(steps, best_again) if steps else NOTHING) if guaranteed else None,
+        "total": with_paid((combine(steps, best_again) if steps else NOTHING) if guaranteed else None, paid),
     }
 
 

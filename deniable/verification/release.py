@@ -39,6 +39,7 @@ from deniable.record.released_table import (
 )
 from deniable.record.shape import faults_of_shape, record_schema
 from deniable.record.trust import TrustedKeys
+from deniable.verification.earlier_release import RecordOfOther, check_earlier, no_other_release
 from deniable.verification.planned_events import expected_steps, for_one_record
 from deniable.verification.record import Exported, Released, check_record
 
@@ -159,7 +160,12 @@ class CheckedContents:
 
 
 def verify_release(
-    folder: Folder, trust: Trust, ledger: Exported = None, known: CheckedContents | None = None
+    folder: Folder,
+    trust: Trust,
+    ledger: Exported = None,
+    known: CheckedContents | None = None,
+    *,
+    record_of_other: RecordOfOther = no_other_release,
 ) -> ReleaseReport:
     """Check a published release against its own signed record.
 
@@ -168,6 +174,7 @@ def verify_release(
         trust: the keys whose signatures are accepted.
         ledger: the whole ledger, as plain values, if it was exported.
         known: contents that this process has checked already; by default, all are checked.
+        record_of_other: finds the file of the record of another release by its name; by default none is found.
 
     Returns:
         The report. The only errors raised are those of opening the folder.
@@ -193,9 +200,9 @@ def verify_release(
     released = Released(
         record=record, subjects=statement.subjects, keyid=envelope.keyid, described=described, stated=stated
     )
-    return ReleaseReport(
-        record["release"]["id"], (*checks, *tables, *check_record(released, ledger, trust.keys), *documents)
-    )
+    stated_by_record = check_record(released, ledger, trust.keys)
+    earlier = check_earlier(record, statement.subjects, trust.keys, record_of_other)
+    return ReleaseReport(record["release"]["id"], (*checks, *tables, *stated_by_record, *documents, *earlier))
 
 
 def _table_checks(

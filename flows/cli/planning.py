@@ -38,7 +38,7 @@ from deniable.privacy.loss import (
 )
 from deniable.privacy.neighbours import records_used
 from deniable.privacy.rounding import rounded_down, rounded_up
-from deniable.privacy.step_costs import StepCost, added_up
+from deniable.privacy.step_costs import StepCost, added_up, with_paid
 from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.decision import Policy
 from schemas.spec.plan import planned_steps
@@ -267,7 +267,9 @@ def _totals(accounts: Accounts) -> Table:
             ]
             for name in names
         ]
-        together = [_epsilon(added_up(steps)) for steps in sums]
+        if accounts.paid is not None:
+            table.add_row("model, paid before", *[""] * len(names), f"[bold]{_epsilon(accounts.paid)}[/bold]")
+        together = [_epsilon(with_paid(added_up(steps), accounts.paid)) for steps in sums]
         table.add_row("all together", *together, f"[bold]{_epsilon(accounts.total)}[/bold]")
     return table
 

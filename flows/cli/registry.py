@@ -15,6 +15,7 @@ LINES: Final = tuple(
         "release make": "run the release that a spec describes, or resume it",
         "release plan": "what a release would cost, and whether the budget allows it",
         "release new": "begin with a table of your own: questions, then a release",
+        "release again": "write a spec that uses the paid model of a release again",
         "release refresh": "release the new data of a dataset, unless released already",
         "release unfinished": "list what a command would resume, and how far each is",
         "release discard": "give up an unfinished release",

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from deniable.foundation.domain import Person
-from deniable.learners.registry import relation_of
+from deniable.learners.registry import paid_elsewhere, relation_of
 from deniable.mechanisms import PlannedStep, step_cost
 from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
 from deniable.privacy.loss_laws import without_law
 from deniable.privacy.neighbours import RECORD, Relation
-from deniable.privacy.step_costs import JointCost, StepCost, combine, joint_cost
+from deniable.privacy.step_costs import JointCost, StepCost, combine, joint_cost, with_paid
 from deniable.samplers.registry import words_of
 from schemas.spec.plan import learning_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec
@@ -31,8 +31,9 @@ class Accounts:
         from_counts: whether records are drawn from exact counts without a model, with every draw charged.
         relation: the neighbouring relation and the privacy unit, from which every sentence about them is rendered.
         person: the people, if the table may have several records of each; None if the privacy unit is one record.
-        model: cost of the model.
+        model: cost of the model, which an earlier release may have been charged for.
         total: cost of the whole release; None if it has no differential privacy, for the reason `why_none`.
+        paid: cost of a model for which an earlier release was charged; None if this one learns its own.
         learnt: the costs of the steps that make the model.
         drawn: the costs of the steps that compute the source of draws from the rows.
     """
@@ -44,6 +45,7 @@ class Accounts:
     person: Person | None = None
     model: Guarantee
     total: Guarantee | None
+    paid: Guarantee | None = None
     learnt: tuple[StepCost, ...]
     drawn: tuple[StepCost, ...]
 
@@ -157,15 +159,16 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     learnt = [cost_of(spec, step) for step in learning_steps(spec) if step.part is not None]
     prepare = sampler_for(spec).prepare
     drawn = [] if prepare is None else [drawn_cost(spec, prepare, learnt)]
-    steps, person = [*learnt, *drawn], spec.person
+    steps, person, paid = [*learnt, *drawn], spec.person, paid_elsewhere(dict(spec.learner))
     return Accounts(
         kind=spec.synthesis.guarantee,
         tested=spec.synthesis.tests,
         from_counts=spec.synthesis.draws_from_counts,
         relation=relation_of(dict(spec.learner), None if person is None else person.document()),
         person=person,
-        model=combine(learnt) if learnt else NOTHING,
-        total=_total(steps),
+        model=paid or (combine(learnt) if learnt else NOTHING),
+        total=with_paid(_total(steps), paid),
+        paid=paid,
         learnt=tuple(learnt),
         drawn=tuple(drawn),
     )

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.spec_values import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon, Probability
-from deniable.learners.registry import LEARNERS
+from deniable.learners.registry import LEARNERS, READING
 from deniable.learners.registry import entry_of as learner_entry
 from deniable.samplers.registry import SAMPLERS
 from deniable.samplers.registry import entry_of as sampler_entry
@@ -143,6 +143,11 @@ def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
     """Set the learner, and its budget from the epsilon and delta of the whole release."""
     work.fill("learner.kind", "loglinear", "the learner that comes closest in our comparison")
     kind = work.get("learner.kind")
+    if kind in READING and asked:
+        work.faults.append(
+            f"{' and '.join(asked)}: must be left out for a model that is paid for; state what the seeds cost under "
+            "synthesis, for the records that are read."
+        )
     if kind not in LEARNERS:
         return
     fields = learner_entry(kind).model_fields

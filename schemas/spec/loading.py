@@ -22,7 +22,7 @@ from ruamel.yaml.reader import ReaderError
 from deniable.foundation.checks import printable
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import LONGEST_NUMBER, is_too_long
-from deniable.learners.registry import LEARNERS
+from deniable.learners.registry import KINDS
 from deniable.samplers.registry import SAMPLERS
 from schemas.regular_files import read_regular
 
@@ -72,7 +72,7 @@ def _one_of(names: Sequence[str]) -> str:
 
 _KINDS = {
     "source": "the kind package, file or database",
-    "learner": f"the kind {_one_of(LEARNERS)}",
+    "learner": f"the kind {_one_of(KINDS)}",
     "synthesis": f"the guarantee {_one_of(SAMPLERS)}",
     "split": "a probability for each part, or for shared and holdout",
 }

@@ -523,7 +523,7 @@ if TYPE_CHECKING:
     _Learner: TypeAlias = LearnerEntry
     _Sampler: TypeAlias = SamplerEntry
 else:
-    _Learner, _Sampler = reduce(or_, learners.entries()), reduce(or_, samplers.entries())
+    _Learner, _Sampler = reduce(or_, learners.entries_in_specs()), reduce(or_, samplers.entries())
 
 
 class ReleaseSpec(Strict):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from deniable.folder_on_disk import FolderOnDisk
+from deniable.folder_on_disk import FolderOnDisk, record_beside
 from deniable.foundation.errors import Refused
 from deniable.ledger.verification import records_of
 from deniable.record.trust import TrustedKeys
 from deniable.verification.discovery import verify_discovery
-from deniable.verification.release import CheckedContents, ReleaseReport, Trust, kind_of, verify_release
+from deniable.verification.release import RECORD, CheckedContents, ReleaseReport, Trust, kind_of, verify_release
 from deniable.verification.survey import KIND as SURVEY_KIND
 from deniable.verification.survey import verify_survey
 
@@ -27,6 +27,7 @@ def verified_release(
     ledger: Sequence[str] | None = None,
     *,
     known: CheckedContents | None = None,
+    releases: Path | None = None,
 ) -> ReleaseReport:
     """Verify a release, published or staged.
 
@@ -36,12 +37,15 @@ def verified_release(
         found: the source of the keys, as a continuation of `trusted keys`.
         ledger: the lines of the whole ledger, if available.
         known: contents that this process has checked already; by default, all are checked.
+        releases: the folder of other releases; by default that which contains the release's.
 
     Returns:
         The results; faults of the release are reported there and never raised.
     """
     exported = None if ledger is None else records_of(ledger)
-    return verify_release(FolderOnDisk(folder), Trust(keys, found), exported, known)
+    place = (releases or folder.parent) / folder.name
+    beside = record_beside(place, RECORD)
+    return verify_release(FolderOnDisk(folder), Trust(keys, found), exported, known, record_of_other=beside)
 
 
 def verified_beside(

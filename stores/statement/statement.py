@@ -40,6 +40,7 @@ _PROOFS = {
     "none": "no theorem bounds it",
     "trivial": "nothing is guaranteed",
     "basic": "basic composition: epsilons and deltas add up",
+    "earlier_release": "as the record of the release states that was charged for it",
     "advanced": "advanced composition",
     "zcdp": "zero-concentrated differential privacy",
     "pld": "privacy loss distributions",

@@ -23,6 +23,11 @@ def is_scratch(state: Path) -> bool:
     return state.name.endswith(_SUFFIX)
 
 
+def state_of(state: Path) -> Path:
+    """The state folder that contains a scratch folder; any other state folder itself."""
+    return state.parent.parent if is_scratch(state) else state
+
+
 @contextmanager
 def scratch_folder(state: Path, name: str, *, keep: bool = False) -> Iterator[Path]:
     """Make a scratch folder that only its owner may enter, and remove it when the block ends, with or without an error.

@@ -5,7 +5,7 @@ from typing import Any
 
 from deniable.foundation.errors import Refused
 from deniable.measurements.document import with_sampling
-from deniable.mechanisms import MEASURED, Counter, Made, PlannedStep, Product
+from deniable.mechanisms import MEASURED, Counter, EarlierRelease, Made, PlannedStep, Product
 from reports.plots.products import picture_of
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import accounts_of, cost_of, cost_when_charged
@@ -16,6 +16,7 @@ from stores.tracking.model_record import record_model
 from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.models import read_product
 from stores.vault.workspace import Workspace
+from tasks.data.earlier_release import EarlierDocuments
 from tasks.data.public_rows import PublicCounter
 from tasks.running.counting import PartCounter
 from tasks.running.step import as_task
@@ -92,9 +93,11 @@ def _run(
 
 
 def _counter(workspace: Workspace, plan: PlannedStep, part: Reference | None) -> Counter:
-    """Return the counter of a step's rows: those of its part, of a public table, or none."""
+    """Return the counter of a step's rows: those of its part, of a public table, or none; or the documents it reads."""
     if part is not None:
         return PartCounter(workspace, part, plan.task)
+    if isinstance(plan.public, EarlierRelease):
+        return EarlierDocuments(workspace, plan.public)
     return _NoRows() if plan.public is None else PublicCounter(workspace.spec, plan.public, workspace.state)
 
 

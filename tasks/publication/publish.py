@@ -49,6 +49,7 @@ from stores.tables.tables import read_codes
 from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.actors import people_of
 from stores.vault.private_files import PRIVATE_FOLDER
+from stores.vault.scratch import state_of
 from stores.vault.step_log import note_step, seeded_records
 from stores.vault.workspace import Workspace, file_digest
 from tasks.running.step import as_task
@@ -124,7 +125,13 @@ def publish(
         record = public_record(workspace, accounts, _so_far(step), records=records, signed=signed)
         step.artifact(write_public_page(folder, record=record, spec=spec, accounts=accounts), Audience.PUBLIC)
         _write_record(workspace, folder, key, with_publication(record, _so_far(step)))
-        report = verified_release(folder, trusted_keys(workspace.state), known=PUBLISHED)
+        report = verified_release(
+            folder,
+            trusted_keys(workspace.state),
+            known=PUBLISHED,
+            # Those beside which the folder will be; in a scratch folder of a replay there are none.
+            releases=state_of(workspace.state) / "releases",
+        )
         if not report.holds:
             # For a wrong table this gives more details; otherwise only verification reads the table. What has been
             # recorded by then # belongs to a failed run, and to a record that stays in the vault.

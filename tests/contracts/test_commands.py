@@ -26,6 +26,7 @@ ROWS = {
     "release make": "spec.yaml --new --state var",
     "release plan": "spec.yaml --all",
     "release new": "",
+    "release again": "people-1 spec.yaml --records 1000 --epsilon 0.5",
     "release refresh": "spec.yaml --source new.csv",
     "release unfinished": "",
     "release discard": "people-1",

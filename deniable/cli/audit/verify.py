@@ -17,7 +17,7 @@ from deniable.cli.files import (
     today,
     trusted,
 )
-from deniable.folder_on_disk import FolderOnDisk
+from deniable.folder_on_disk import FolderOnDisk, record_beside
 from deniable.foundation.checks import Check
 from deniable.ledger.verification import records_of
 from deniable.record.standing import STATUS_FILE
@@ -37,7 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _verify(asked: argparse.Namespace) -> int:
     # Slow to import, and no other command needs it.
     from deniable.verification import discovery, survey  # noqa: PLC0415
-    from deniable.verification.release import kind_of, verify_release  # noqa: PLC0415
+    from deniable.verification.release import RECORD, kind_of, verify_release  # noqa: PLC0415
 
     ledger = None if asked.ledger is None else records_of(lines_of(asked.ledger, "the ledger"))
     trust = trusted(asked)
@@ -49,7 +49,8 @@ def _verify(asked: argparse.Namespace) -> int:
         elif kind == discovery.KIND:
             report = discovery.verify_discovery(folder, trust, ledger)
         else:
-            report = verify_release(folder, trust, ledger)
+            beside = record_beside(asked.release, RECORD)
+            report = verify_release(folder, trust, ledger, record_of_other=beside)
             place = asked.status or _beside(asked.release)
             if place and report.release:
                 report = replace(report, checks=(*report.checks, _standing(folder, trust, report.release, place)))

@@ -203,12 +203,13 @@ def _show_design(console: Console, spec: "ReleaseSpec", accounts: "Accounts") ->
     table.add_row("whole release", stated, f"the spec allows epsilon {wish.epsilon:.4g}")
     secret = f"each record is read with probability {read:g}, in secret" if read < 1 else "all records are read"
     table.add_row("records read", f"epsilon {epsilon:.4g}, delta {delta:.3g}", secret)
-    table.add_row(
-        "model",
-        f"{wish.share:.0%} of the squared noise ratio",
-        f"alone it costs epsilon {rounded_up(of_model.epsilon)} of the whole release",
-    )
-    table.add_row("seeds", f"{1 - wish.share:.0%}", _why_seeds(accounts))
+    if accounts.paid is None:
+        alone = f"alone it costs epsilon {rounded_up(of_model.epsilon)} of the whole release"
+        table.add_row("model", f"{wish.share:.0%} of the squared noise ratio", alone)
+        table.add_row("seeds", f"{1 - wish.share:.0%}", _why_seeds(accounts))
+    else:
+        table.add_row("model", "of an earlier release", f"epsilon {rounded_up(of_model.epsilon)}, which is paid for")
+        table.add_row("seeds", f"epsilon {epsilon:.4g} of the records read", _why_seeds(accounts))
     tau = float(event.attempts_per_row)
     table.add_row(
         "attempts per row",
