@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from deniable.foundation.errors import InvalidInput
+from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.budget import cost_of
 from deniable.ledger.entries import Charge
 from flows.audit import audit_here
@@ -22,6 +22,7 @@ from stores.keys.signed_record import read_signed
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.record.folder_verification import verified_release
+from stores.releases.status_file import decide_standing
 from tests.small_release import QUICK, write_small_release
 from tests.watchers import Faulty
 
@@ -159,3 +160,7 @@ def test_a_further_release_charges_its_attempts_alone_and_names_the_release_that
     third = release(free, state)
     assert len(charges(state)) == len(before) + 1
     assert record_of(third).cost.total == record_of(third).cost.model.model_copy(update={"accountant": "basic"})
+
+    decide_standing(state, first.workspace.release_id, "withdrawn", "a wrong column")
+    with pytest.raises(Refused, match=r"must be in force to serve again, and small-.* was withdrawn"):
+        again(state, first.workspace.release_id, spec, "--records", "9", "--epsilon", "1", "--name", "third")

@@ -195,7 +195,7 @@ def _paid_model(name: str, spec: "ReleaseSpec", state: Path, keys: Path | None) 
     """Return the entry of a release's model, once its record is verified.
 
     Raises:
-        Refused: the release does not match its record, or is of another table.
+        Refused: the release does not match its record, was withdrawn, or is of another table.
         InvalidInput: it is missing, or has no model with a guarantee.
     """
     from deniable.learners.registry import READING  # noqa: PLC0415
@@ -210,6 +210,7 @@ def _paid_model(name: str, spec: "ReleaseSpec", state: Path, keys: Path | None) 
     from stores.vault.workspace import file_digest  # noqa: PLC0415
 
     folder = find_release_folder(name, state)
+    _require_in_force(folder, state)
     trusted, where = keys_to_trust(state, keys), trusted_where(state, keys)
     signed = trusted_record(folder / RECORD, trusted, where)
     report = verified_release(folder, trusted, where)
@@ -234,6 +235,17 @@ def _paid_model(name: str, spec: "ReleaseSpec", state: Path, keys: Path | None) 
         "epsilon": record.cost.model.epsilon,
         "delta": record.cost.model.delta,
     }
+
+
+def _require_in_force(folder: Path, state: Path) -> None:
+    """Refuse a release of this state folder that was withdrawn."""
+    from stores.releases.status_file import standings_of  # noqa: PLC0415
+
+    if folder.parent != (state / "releases").resolve():
+        return
+    for each in standings_of(state):
+        if each.release == folder.name and each.standing == "withdrawn":
+            raise Refused(f"a release must be in force to serve again, and {each.release} was {each.in_words}.")
 
 
 COMMAND = StateCommand(
