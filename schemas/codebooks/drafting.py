@@ -226,28 +226,28 @@ def spec_text(
         lines.append(f"title: {_literal(title)}")
     lines += [
         f"dataset: {_literal(schema)}",
-        f"source: {_source(source, dialect or {}, places or {}) if database is None else _table(database)}",
+        f"source:{_source(source, dialect or {}, places or {}) if database is None else _table(database)}",
         f"epsilon: {epsilon} # of the whole release",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _source(path: str, dialect: Mapping[str, str | int], places: Mapping[str, Place]) -> str:
-    """The source of a spec: the path alone, unless it has further entries."""
+    """The source of a spec, after its key: the path alone, unless it has further entries."""
     if places:
         return "\n".join(["", "  kind: file", f"  path: {_literal(path)}", "  columns:", *map(_placed, places.items())])
     if not dialect:
-        return _literal(path)
+        return f" {_literal(path)}"
     entries = {"kind": "file", "path": path, **dialect}
     plain = {"kind", "encoding"}
     stated = (f"{name}: {value if name in plain else _literal(value)}" for name, value in entries.items())
-    return f"{{{', '.join(stated)}}}"
+    return f" {{{', '.join(stated)}}}"
 
 
 def _table(database: Mapping[str, str]) -> str:
     """The source of a spec that is a table in a database."""
     stated = (f"{name}: {_literal(value)}" for name, value in database.items())
-    return f"{{kind: database, {', '.join(stated)}}}"
+    return f" {{kind: database, {', '.join(stated)}}}"
 
 
 def _placed(column: tuple[str, Place]) -> str:
