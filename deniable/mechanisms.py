@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import sqrt
 from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -29,6 +30,8 @@ from deniable.privacy.step_costs import SHARED, StepCost
 
 T = TypeVar("T", bound=Tally)
 A = TypeVar("A")
+
+_TENTHS = 10
 
 Arrays: TypeAlias = Sequence[NDArray[Any]]
 """Counts, as a list of arrays."""
@@ -171,6 +174,31 @@ class PublicTable:
     sha256: str
 
 
+@dataclass(frozen=True)
+class Tail:
+    """What is known before any data are read about the tail of a number that is counted by growing bins.
+
+    Attributes:
+        attribute: its name.
+        begins: distance from zero at which its outermost bin begins.
+        step: the smallest distance of two of its numbers.
+        noise: deviation of the noise of the count of that bin, in records.
+    """
+
+    attribute: str
+    begins: float
+    step: float
+    noise: float
+
+    def least_mean(self, records: float) -> float:
+        """The mean below which this noise alone is more than a tenth of it, if there are so many records."""
+        return _TENTHS * self.noise * self.begins / records
+
+    def is_noisy(self, records: float) -> bool:
+        """Whether that mean is beyond the middle of the doublings between the step and the outermost bin."""
+        return self.least_mean(records) > sqrt(self.begins * self.step)
+
+
 @dataclass(frozen=True, kw_only=True)
 class EarlierRelease:
     """A published release of the same dataset, whose public documents a step reads instead of rows.
@@ -213,6 +241,7 @@ class PlannedStep:
         shown: public parameters, for browsing.
         caution: what a person should know before the step is charged, if its results may be of little use; a clause
             that depends on spec and schema alone.
+        tails: the information limit of the tail of each number, if noise is added to counts of growing bins.
         reads: names of the products of earlier steps that it reads, in this order.
         makes: its products.
         joins_learner: whether its noise is charged together with that of the learner's steps on the same part.
@@ -233,6 +262,7 @@ class PlannedStep:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     shown: Mapping[str, object] = field(default_factory=dict)
     caution: str = ""
+    tails: tuple[Tail, ...] = ()
     reads: tuple[str, ...] = ()
     makes: tuple[Product, ...]
     joins_learner: bool = False

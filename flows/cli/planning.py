@@ -20,6 +20,7 @@ from deniable.foundation.errors import DeniableError
 from deniable.ledger.budget import Balance, cost_of, counted
 from deniable.ledger.entries import day_of
 from deniable.ledger.state import Charged, LedgerState
+from deniable.mechanisms import Tail
 from deniable.plausible_deniability.seed_accounting import compose_candidates
 from deniable.privacy.accounting import compose
 from deniable.privacy.group_privacy import of_person
@@ -137,7 +138,29 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
         yield "not stated", f"{', '.join(left)} (deniable release publication lists them)"
     if (unused := unused_buckets(spec)) is not None:
         yield "not used", unused
-    yield from (("caution", step.caution) for step in planned_steps(spec) if step.caution)
+    steps = list(planned_steps(spec))
+    yield from (("caution", step.caution) for step in steps if step.caution)
+    tails = [tail for step in steps for tail in step.tails]
+    yield from (("tail", _tail(tail, spec.synthesis.records)) for tail in tails)
+    if noisy := [tail.attribute for tail in tails if tail.is_noisy(spec.synthesis.records)]:
+        yield "caution", _noisy_tails(noisy)
+
+
+def _tail(tail: Tail, records: int) -> str:
+    """Return the information limit of a number's tail, in words."""
+    least = float(f"{tail.least_mean(records):.2g}")
+    return (
+        f"{tail.attribute}: one count beyond {tail.begins:,.10g} has noise of about {tail.noise:,.0f} records, so that "
+        f"of {records:,} records a mean below {least:,.10g} may be off by more than 10 %"
+    )
+
+
+def _noisy_tails(names: Sequence[str]) -> str:
+    """Return what helps where the noise of a tail may be more than 10 % of a usual mean, in words."""
+    return (
+        f"noise in the tail of {', '.join(names)} may be more than 10 % of the mean; lower the highest number of the "
+        "schema with clip=True, raise epsilon, or bring more records"
+    )
 
 
 def seeds_in_words(accounts: Accounts) -> str | None:

@@ -17,6 +17,7 @@ from deniable.learners.loglinear.estimation import tailed_counts as module
 from deniable.learners.loglinear.estimation.buckets import smooth_value_counts
 from deniable.learners.loglinear.estimation.tailed_counts import BinnedCounts, bin_counts, chain_mean, tailed_counts
 from deniable.learners.loglinear.plan import Layout, LoglinearRecipe
+from deniable.learners.loglinear.tails import tails_of
 from deniable.learners.loglinear.verification import planned_parameters
 from deniable.measurements.growing_bins import growing_bins
 from deniable.models.noisy_marginals import NoisyMarginal, NoisySums
@@ -303,3 +304,21 @@ def test_money_keeps_its_scale_however_many_values_there_are() -> None:
     counts = bin_counts(known, 100.0)
     assert counts.sum() == pytest.approx(100)
     assert counts.max() < 100 * (1 - exp(-3))
+
+
+def test_the_limit_of_a_tail_is_the_noise_of_one_count_in_its_outermost_bin() -> None:
+    domain = replace(table(number(-100, 5_000)), target=None)
+    plan = LoglinearRecipe(Fraction(1), DELTA, "gaussian").calibrate(domain)
+    [tail] = tails_of(plan)
+    values, bins = (float(plan.amount) / own[6] for own in (plan.layout.value_shares, plan.layout.bin_shares))
+    members = 5_000 - 4_096 + 1
+    assert (tail.attribute, tail.begins, tail.step) == ("x", 4_096, 1)
+    assert tail.noise == pytest.approx((1 / bins + 1 / (members * values)) ** -0.5)
+    # That many records more in this bin move a mean of 20,000 records by a tenth of this.
+    assert tail.least_mean(20_000) == pytest.approx(10 * tail.noise * 4_096 / 20_000)
+    assert tail.is_noisy(20_000) == (tail.least_mean(20_000) > 64)
+    assert tail.is_noisy(100)
+    assert not tail.is_noisy(10**7)
+    losses = LoglinearRecipe(Fraction(1), DELTA, "gaussian").calibrate(table(number(-5_000, 100)))
+    assert tails_of(losses)[0].begins == 4_096
+    assert tails_of(LoglinearRecipe(Fraction(1), DELTA).calibrate(table(number(0, 99)))) == ()

@@ -14,6 +14,7 @@ from deniable.learners.loglinear.estimation.fitting import rake_several_marginal
 from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearPlan, LoglinearRecipe
 from deniable.learners.loglinear.spec import Entry
+from deniable.learners.loglinear.tails import tails_of
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep
 from deniable.models.loglinear.flat_tables import Attributes
 
@@ -41,6 +42,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
             "shares": plan.layout.shares,
             "choices": plan.layout.choices,
         },
+        tails=tails_of(plan),
         makes=(GRAPH, MODEL, MEASURED),
         run=partial(_learn, plan),
         compile_more=rake_several_marginals,
