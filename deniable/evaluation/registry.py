@@ -19,6 +19,7 @@ METRICS: Final = (
     "groups",
     "numbers",
     "rare_values",
+    "tails",
 )
 """Modules of `deniable.evaluation.metrics`, in the order in which their figures are listed."""
 

@@ -51,6 +51,7 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "groups": Row("group_gap_worst", "independent"),
     "numbers": Row("correlation_gap_worst", "independent"),
     "rare_values": Row("rare_values_lost", "young"),
+    "tails": Row("amount_mean_gap_worst", "young"),
     "exact_matches": Row("exact_match_excess", "copies"),
     "reproduced_people": Row("reproduced_excess", "copies"),
     "unique_people": Row("unique_found_excess", "copies"),
