@@ -6,7 +6,7 @@ constant within each bucket, and contrasts sum to 0 there. All are estimated by 
 `deniable.measurements.consistency`. Intervals do not belong here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.errors import InvalidInput
-from deniable.inference.many_values import ManyValues
+from deniable.inference.many_values import ManyValues, TailedValues
 from deniable.inference.queries import Product, Query
 from deniable.measurements.chosen_buckets import choosing_tables
 from deniable.measurements.consistency import (
@@ -43,6 +43,8 @@ _MOST_ATTRIBUTES = 10
 _MOST_VALUES = 2_000
 """Attributes with more values are summed over in tables with others, because contrast matrices would have the square
 of that number of entries. Alone, they are divided (many_values)."""
+_TAILED_FROM = 257
+"""Number of values from which questions about a number alone are answered by its growing bins, too (many_values)."""
 _NOTHING = 1e-12
 """Relative size of a component of a function below which it counts as rounding error."""
 
@@ -83,6 +85,7 @@ class MeasuredSystem:
         apart: attributes whose own counts chose their buckets; in questions about one of them alone, its values are
             estimated from these counts, not from buckets.
         many: the estimates for the values of both, by column number.
+        tailed: estimates for numbers with growing bins, for questions about one of them alone, by column number.
 
     Args:
         measured: what was measured.
@@ -118,6 +121,12 @@ class MeasuredSystem:
         self.apart = frozenset(apart) - large.keys()
         divided = (ManyValues.of(tables, i) for i, tables in {**apart, **large}.items())
         self.many = {each.attribute: each for each in divided if each is not None}
+        long = (
+            TailedValues.of(table, measured.domain.attributes[table.attributes[0]])
+            for table in measured.ones
+            if table.shape[0] >= _TAILED_FROM and measured.domain.names[table.attributes[0]] not in known
+        )
+        self.tailed = {each.attribute: each for each in long if each is not None}
 
     @cached_property
     def records(self) -> float:
@@ -166,16 +175,16 @@ class MeasuredSystem:
             InvalidInput: it depends on more than ten attributes.
         """
         named = {i for each in (query, *beside) for i in each.attributes}
-        is_apart = len(named) == 1 and named <= self.apart
+        is_alone = len(named) == 1
         found: dict[Subset, Cells] = {}
         for term in query.terms:
             if len(term.of) > _MOST_ATTRIBUTES:
                 raise InvalidInput(f"a question may name at most {_MOST_ATTRIBUTES} attributes, got {len(term.of)}.")
-            for subset, own in self._components(term, is_apart=is_apart):
+            for subset, own in self._components(term, is_alone=is_alone):
                 found[subset] = found[subset] + own if subset in found else own
         scale = max((float(np.abs(own).max()) for own in found.values()), default=0.0)
         kept = {subset: own for subset, own in found.items() if float(np.abs(own).max()) > _NOTHING * scale}
-        missing = kept.keys() - self._tables.measured - {self._many_key(i) for i in self.many}
+        missing = kept.keys() - self._tables.measured - self._of_values.keys()
         if missing:
             raise self._not_measured(min(missing, key=lambda subset: (len(subset), subset)))
         return kept
@@ -191,10 +200,9 @@ class MeasuredSystem:
 
     def covariance(self, one: Functional, other: Functional) -> float:
         """The covariance of the estimates of two linear functions."""
-        (rest, many), (others, _) = self._divided(one), self._divided(other)
-        found = self._tables.covariance(rest, others)
-        keys = ((each, own, self._many_key(each.attribute)) for each, own in many)
-        return found + sum(each.covariance(own, other[key]) for each, own, key in keys if key in other)
+        found = self._tables.covariance(self._divided(one)[0], self._divided(other)[0])
+        several = ((each, key) for key, each in self._of_values.items() if key in one and key in other)
+        return found + sum(each.covariance(one[key], other[key]) for each, key in several)
 
     def weights(self, functional: Functional) -> list[tuple[MeasuredTable, Cells]]:
         """The weight of each released entry of each table in an estimate, in the shape of `MeasuredTable.values`.
@@ -275,17 +283,26 @@ class MeasuredSystem:
         """The component of an attribute whose values are estimated by themselves."""
         return (i + 2 * len(self.sizes),)
 
-    def _divided(self, functional: Functional) -> tuple[Functional, list[tuple[ManyValues, Cells]]]:
-        """Split a linear function into parts in the system of equations and in attributes with very many values."""
-        if not self.many:
-            return functional, []
-        many = {self._many_key(i): each for i, each in self.many.items()}
-        rest = {subset: own for subset, own in functional.items() if subset not in many}
-        return rest, [(each, functional[key]) for key, each in many.items() if key in functional]
+    def _tailed_key(self, i: int) -> Subset:
+        """The component of a number whose values are estimated from growing bins, too."""
+        return (i + 3 * len(self.sizes),)
 
-    def _components(self, term: Product, *, is_apart: bool) -> Iterator[tuple[Subset, Cells]]:
+    @cached_property
+    def _of_values(self) -> Mapping[Subset, ManyValues | TailedValues]:
+        """What estimates the values of single attributes by themselves, by component."""
+        many = {self._many_key(i): each for i, each in self.many.items()}
+        return many | {self._tailed_key(i): each for i, each in self.tailed.items()}
+
+    def _divided(self, functional: Functional) -> tuple[Functional, list[tuple[ManyValues | TailedValues, Cells]]]:
+        """Split a linear function into parts in the system of equations and in values of single attributes."""
+        if self._of_values.keys().isdisjoint(functional):
+            return functional, []
+        rest = {subset: own for subset, own in functional.items() if subset not in self._of_values}
+        return rest, [(each, functional[key]) for key, each in self._of_values.items() if key in functional]
+
+    def _components(self, term: Product, *, is_alone: bool) -> Iterator[tuple[Subset, Cells]]:
         """The coefficients of a product: for each component, one for each of its contrasts."""
-        levels = [self._levels(i, values, is_apart=is_apart) for i, values in sorted(term.of.items())]
+        levels = [self._levels(i, values, is_alone=is_alone) for i, values in sorted(term.of.items())]
         for chosen in product(*levels):
             factor, parts = term.factor, []
             for key, own in chosen:
@@ -298,7 +315,7 @@ class MeasuredSystem:
                 found = found[..., np.newaxis] * own
             yield tuple(sorted(key for key, _ in parts)), found
 
-    def _levels(self, i: int, values: Cells, *, is_apart: bool) -> list[tuple[int | None, Cells]]:
+    def _levels(self, i: int, values: Cells, *, is_alone: bool) -> list[tuple[int | None, Cells]]:
         """A function of an attribute as its mean, contrasts of buckets, and contrasts within buckets.
 
         If its values are estimated by themselves, there are contrasts of values instead of the last two.
@@ -307,7 +324,9 @@ class MeasuredSystem:
             name = self.measured.domain.names[i]
             raise InvalidInput(f"a function of {name} must have {len(self.buckets[i])} values, got {len(values)}.")
         parts: list[tuple[int | None, Cells]]
-        if is_apart or self.is_large[i]:
+        if is_alone and i in self.tailed:
+            parts = [(None, np.asarray([values.mean()])), (*self._tailed_key(i), values - values.mean())]
+        elif (is_alone and i in self.apart) or self.is_large[i]:
             parts = [(None, np.asarray([values.mean()])), (*self._many_key(i), values - values.mean())]
         else:
             means = np.bincount(self.buckets[i], weights=values) / self._values_in[i]
