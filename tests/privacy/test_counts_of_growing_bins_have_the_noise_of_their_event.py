@@ -19,7 +19,7 @@ from tests.drawn_noise import OneStream
 
 Noise = Literal["laplace", "gaussian"]
 FALSE_ALARM = 1e-9
-DRAWS = 3_000
+DRAWS = 1_500
 DOMAIN = Domain(
     (
         Attribute("sex", ("f", "m"), "nominal", (0, 1)),

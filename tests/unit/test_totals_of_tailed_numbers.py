@@ -21,7 +21,7 @@ BINS = growing_bins(WAGE)
 COUNTS = np.rint(4_000 / (np.arange(SIZE) + 40.0) ** 1.2 * 10).astype(np.int64)
 BUCKETS = np.minimum(np.arange(SIZE) // 100, 7)
 OF_VALUES, OF_BINS, OF_SEX = 20.0, 28.0, 10.0
-KEYS = 200
+KEYS = 100
 
 
 def noisy(counts: np.ndarray, deviation: float, turn: int, draw: np.random.Generator) -> Release:
@@ -80,7 +80,7 @@ def test_the_estimate_of_a_function_is_least_squares_from_values_and_bins() -> N
 
 
 def test_means_are_unbiased_and_covered_and_more_precise_than_by_values_alone() -> None:
-    """Fewer than 165 of 200 intervals of 95 % cover with a chance below 1e-9; standardized errors have mean 0."""
+    """Fewer than 76 of 100 intervals of 95 % cover with a chance below 1e-9; standardized errors have mean 0."""
     truth = float((COUNTS * np.arange(SIZE)).sum() / COUNTS.sum())
     covered, scores, widths, before = 0, [], [], []
     for key in range(KEYS):
@@ -97,9 +97,9 @@ def test_means_are_unbiased_and_covered_and_more_precise_than_by_values_alone() 
             wide = Inference(alone).mean("wage").interval
             assert wide is not None
             before.append(wide.high - wide.low)
-    assert covered >= 165
+    assert covered >= 76
     assert abs(np.mean(scores)) < 6 / sqrt(KEYS)
-    assert 0.8 < np.std(scores) < 1.25
+    assert 0.6 < np.std(scores) < 1.5
     assert np.mean(widths[:5]) < 0.5 * np.mean(before)
 
 
