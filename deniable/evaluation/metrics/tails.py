@@ -91,13 +91,15 @@ def gaps_of(numerals: Numbers, tables: Sequence[Numbers]) -> dict[str, tuple[flo
     """
     size = float((tables[-1] * np.abs(numerals)).sum() / tables[-1].sum()) or 1.0
     upper = [_upper(numerals, table) for table in tables]
+    # Errors to first order may be 0, as where all have the same number; none is less than the share of one record.
+    least = 1 / min(float(table.sum()) for table in tables)
     found = {
-        MEANS: _beyond([_mean(numerals, table) for table in tables], size),
-        UPPER: _beyond(upper, max(abs(upper[-1][0]), size)),
-        LARGEST: _beyond([_top_share(np.abs(numerals), table) for table in tables]),
+        MEANS: _beyond([_mean(numerals, table) for table in tables], least, size),
+        UPPER: _beyond(upper, least, max(abs(upper[-1][0]), size)),
+        LARGEST: _beyond([_top_share(np.abs(numerals), table) for table in tables], least),
     }
     if (numerals == 0).any():
-        found[ZEROS] = _beyond([_mean((numerals == 0).astype(float), table) for table in tables])
+        found[ZEROS] = _beyond([_mean((numerals == 0).astype(float), table) for table in tables], least)
     return found
 
 
@@ -140,11 +142,11 @@ def _top_share(sizes: Numbers, counts: Numbers) -> tuple[float, float]:
     return share, _mean(largest - share * sizes, counts)[1] / mean
 
 
-def _beyond(figures: Sequence[tuple[float, float]], unit: float = 1.0) -> tuple[float, float]:
+def _beyond(figures: Sequence[tuple[float, float]], least: float, unit: float = 1.0) -> tuple[float, float]:
     """The difference of the release's figure from the holdout's, less that of training records', and its error."""
     (released, _), (training, _), (holdout, _) = figures
     gap = abs(released - holdout) - abs(training - holdout)
-    return gap / unit, hypot(*(error for _, error in figures)) / unit
+    return gap / unit, max(hypot(*(error for _, error in figures)) / unit, least)
 
 
 METRIC: Final = Metric(figures=_figures, measure=_measure, needs=frozenset(_TABLES))
