@@ -71,11 +71,15 @@ def spec_page() -> str:
     schema = ReleaseSpec.model_json_schema(mode="serialization")
     # A model that is written by a function of its own has its entries only as it is read.
     as_read = ReleaseSpec.model_json_schema()["$defs"]
-    schema["$defs"] |= {
+    replaced = {
         name: as_read[name]
         for name, part in schema["$defs"].items()
         if "type" in part and "properties" not in part and name in as_read
     }
+    # So are the models that only such a model has.
+    within = json.dumps(replaced)
+    parts = {name: part for name, part in as_read.items() if f'"#/$defs/{name}"' in within}
+    schema["$defs"] = parts | schema["$defs"] | replaced
     known = list(_subclasses(Strict))
     models = {model.__name__: model for model in known}
     # Models of one name have that of their module, too.
