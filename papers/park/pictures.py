@@ -43,7 +43,7 @@ def draw_histograms(found: Mapping[str, Mapping[str, Floats]], values: Mapping[s
 
 
 def draw_coefficients(found: Mapping[str, tuple[Floats, Mapping[str, Floats]]]) -> Figure:
-    """Draw slopes against those on real records, a panel for each regression, and state the intercepts above it.
+    """Draw slopes against those on real records, a panel for each regression, and state the intercepts in it.
 
     Args:
         found: by regression, the real coefficients, and those of each table.
@@ -52,8 +52,17 @@ def draw_coefficients(found: Mapping[str, tuple[Floats, Mapping[str, Floats]]]) 
     grid = figure.subplots(1, len(found), squeeze=False).ravel()
     for axes, (name, (right, tables)) in zip(grid, found.items(), strict=True):
         plain_axes(axes, grid="y")
-        intercepts = ", ".join(f"{own[0]:.2f} by {table}" for table, own in tables.items())
-        set_title(axes, name.capitalize(), f"intercept {right[0]:.2f} on real records, {intercepts}")
+        set_title(axes, name.capitalize())
+        intercepts = [f"{right[0]:.2f} on real records", *(f"{own[0]:.2f} by {table}" for table, own in tables.items())]
+        axes.annotate(
+            "intercept\n" + "\n".join(intercepts),
+            (0.03, 0.97),
+            xycoords="axes fraction",
+            color=MUTED,
+            fontsize=8.5,
+            va="top",
+            linespacing=1.4,
+        )
         ends = [float(right[1:].min()), float(right[1:].max())]
         axes.plot(ends, ends, color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), label="as on real records")
         for colour, marker, (table, own) in zip(_COLOURS[1:], _MARKERS, tables.items(), strict=False):
