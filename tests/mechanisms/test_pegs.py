@@ -329,6 +329,15 @@ def test_public_records_shape_the_prior_weights_at_no_cost() -> None:
         draws(far, DOMAIN, records=10, chunk=10)
 
 
+def test_attributes_with_shapes_may_be_named_in_any_order() -> None:
+    """The same release in other words is the same draw, which is charged once."""
+    shapes = {"a2": [0, 0, 1], "a0": [1, 2], "a1": [2, 1]}
+    entries = [PEGS | {"alpha_shape": dict(order)} for order in (shapes.items(), reversed(shapes.items()))]
+    one, other = (draws(Entry.model_validate(each), DOMAIN, records=10, chunk=10).parameters for each in entries)
+    assert one == other
+    assert "alpha_shape" in one
+
+
 def test_records_begin_at_seeds_of_the_pool() -> None:
     domain, rows = plain_domain(2, 2), [(0, 0)] * 400 + [(1, 1)] * 400
     asked: dict[str, Any] = {"epsilon": 20, "key_cells": 2, "seed_file": {"path": "public.csv", "sha256": "0" * 64}}

@@ -193,6 +193,10 @@ PROOFS: tuple[Proof, ...] = (
         proof="The value is beyond the reach, from which on all values together have a probability that is below the "
         "last digit of the sum of the others.",
     ),
+    Proof(
+        mutants={"24d360233b3c": "no number of rows is small enough for 64 bits"},
+        proof="All sums are then of Python's integers, which have any size: they are the same.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
