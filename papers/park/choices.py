@@ -5,6 +5,7 @@ diagnosis, years of schooling for the charge, hours of work for the days of a st
 code.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 from deniable.learners.imputed.draws import PROGRESS
 from deniable.learners.mapped import Drawing, Way, ways
 from papers.bindschaedler.people import People
+from papers.findings import Check
 from papers.park.orders import by_information, from_marginals
 from papers.running import note
 from tasks.mapping.measures import Measured, RealTable
@@ -107,6 +109,11 @@ def all_ways(people: People) -> tuple[Way, ...]:
         *ways(KEY_CELLS, after=FROM_MARGINALS, orders=orders, seed_weights=seeds)[:2],
         *ways(KEY_CELLS, after=IN_SCHEMA_ORDER)[:2],
     )
+
+
+def expected(people: People, checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Expectations that need real people; none of made-up ones."""
+    return tuple(checks) if people.are_real else ()
 
 
 def named(found: tuple[Way, ...], curve: str) -> Way:

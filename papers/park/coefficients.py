@@ -8,7 +8,7 @@ from deniable.learners.mapped import imputation
 from papers.bindschaedler.people import People, the_people
 from papers.chance import Floats
 from papers.findings import Check, Part, Picture, Table
-from papers.park.choices import BLOCKS, EXPLAINED, PEGS, WHOLE, Sizes, drawing, named, papers_ways, real_table
+from papers.park.choices import BLOCKS, EXPLAINED, PEGS, WHOLE, Sizes, drawing, expected, named, papers_ways, real_table
 from papers.park.pictures import draw_coefficients
 from tasks.mapping.regressions import regression
 
@@ -111,7 +111,7 @@ def coefficients(people: People, sizes: Sizes = WHOLE) -> Part:
             "deniable/learners/pegs/draws.py",
             "deniable/learners/imputed/draws.py",
         ),
-        checks=checks,
+        checks=expected(people, checks),
         table=Table(
             ("regression of", "records by", "ε of one record", "intercept", "factor of slopes", "distance"),
             tuple(

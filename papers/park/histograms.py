@@ -9,7 +9,7 @@ from deniable.foundation.domain import Codes, Domain
 from papers.bindschaedler.people import People, the_people
 from papers.chance import Floats
 from papers.findings import Check, Part, Picture, Table
-from papers.park.choices import BLOCKS, FROM_MARGINALS, PEGS, WHOLE, Sizes, all_ways, drawing, named
+from papers.park.choices import BLOCKS, FROM_MARGINALS, PEGS, WHOLE, Sizes, all_ways, drawing, expected, named
 from papers.park.pictures import draw_histograms
 
 _SHOWN: Final = ("age", "edu", "occ", "hpw")
@@ -89,7 +89,7 @@ def histograms(people: People, sizes: Sizes = WHOLE) -> Part:
         "each of its records has to pay for itself. From seeds that are uniform over the domain, those of PeGS are "
         "flatter at every epsilon. The table has the mean distance of a histogram from the even one.",
         product=("deniable/learners/pegs/draws.py", "deniable/models/urns.py"),
-        checks=checks,
+        checks=expected(people, checks),
         table=Table(
             ("records by", *(f"ε = {epsilon} a record" for epsilon in _EPSILONS)),
             (

@@ -4,7 +4,7 @@ from typing import Final
 
 from papers.bindschaedler.people import People, the_people
 from papers.findings import Check, Part, Picture
-from papers.park.choices import BLOCKS, FROM_MARGINALS, GUESSED, NUMBER, PEGS, WHOLE, Sizes
+from papers.park.choices import BLOCKS, FROM_MARGINALS, GUESSED, NUMBER, PEGS, WHOLE, Sizes, expected
 from papers.park.mapped import BOOTSTRAP, INDEPENDENT, Figures, mapped, pictured, table_of
 from reports.plots.confidentiality_map import draw_map
 
@@ -82,7 +82,7 @@ def intruders(people: People, sizes: Sizes = WHOLE) -> Part:
         "from a model is that from as many of its records. It is higher, because the model is nearer to the truth: "
         "these guesses are knowledge of the population, which no such guarantee hides.",
         product=("deniable/evaluation/disclosure.py", "tasks/mapping/measures.py", "deniable/learners/pegs/draws.py"),
-        checks=checks,
+        checks=expected(people, checks),
         table=table_of(found, *names),
         picture=Picture(
             draw_map(pictured(found, *names)),

@@ -17,6 +17,7 @@ from papers.park.choices import (
     WHOLE,
     Sizes,
     drawing,
+    expected,
     papers_ways,
 )
 from papers.park.mapped import BOOTSTRAP, INDEPENDENT, Figures, mapped, pictured, table_of
@@ -110,7 +111,9 @@ def marginals(people: People, sizes: Sizes = WHOLE) -> Part:
         f"The whole table as one block has a small total, and is useless: distances of {said} at totals of "
         f"{', '.join(map(str, blocks[1]))}.",
         product=_PRODUCT,
-        checks=(*_shape(own, sizes), *_worked_out(people, own, 0, sizes), *_blocks(people, blocks, sizes)),
+        checks=expected(
+            people, (*_shape(own, sizes), *_worked_out(people, own, 0, sizes), *_blocks(people, blocks, sizes))
+        ),
         table=table_of(found, "marginal"),
         picture=Picture(
             draw_map(pictured(found, "marginal")),
@@ -218,7 +221,7 @@ def conditionals(people: People, sizes: Sizes = WHOLE) -> Part:
         "ZIP code, which these people do not have. The curves have the order of Figure 5, as in the paper. Values "
         "drawn independently from the exact marginals are as near as real records in Figure 5; here, they are not.",
         product=_PRODUCT,
-        checks=tuple(checks),
+        checks=expected(people, checks),
         table=table_of(found, *names),
         picture=Picture(
             draw_map(pictured(found, *names)),
@@ -261,7 +264,7 @@ def regressions(people: People, sizes: Sizes = WHOLE) -> Part:
         "regression has 98 coefficients and 1,000 records, and even resampled real records are at a distance of "
         f"{Figures(found, names[0]).of(BOOTSTRAP):.2f}, so that its curves are flat.",
         product=(*_PRODUCT, "tasks/mapping/regressions.py"),
-        checks=tuple(checks),
+        checks=expected(people, checks),
         table=table_of(found, *names),
         picture=Picture(
             draw_map(pictured(found, *names)),
