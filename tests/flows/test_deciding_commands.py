@@ -5,12 +5,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.flows.command import run, variables_of_this_server
 from tests.small_release import write_small_release
 
 HELD = 3
 
 
+@pytest.mark.nightly
 def test_a_release_is_held_looked_at_approved_and_published_by_commands(tmp_path: Path, prefect: None) -> None:
     policy = {"exact_figures_decide": True, "publish_within": {"tvd_2way_max": 0.000001}}
     spec = write_small_release(tmp_path / "spec", decision=policy)

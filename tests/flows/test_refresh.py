@@ -141,7 +141,7 @@ def test_what_is_new_is_released_beside_the_old_and_what_is_not_or_does_not_fit_
 ) -> None:
     first, before = dataset.current, dataset.as_it_is
     people = made_up_people()
-    for again in (people, people[::-1]):
+    for again in (people, people[::-1]) if is_night() else (people[::-1],):
         write_small_release(dataset.folder / "again", people=again)
         done = dataset.refresh(dataset.folder / "again" / "people.csv")
         assert (done.released, done.current) == (None, first)
@@ -230,7 +230,8 @@ def test_a_secret_block_of_prefects_holds_the_connection_of_a_database(tmp_path:
         connection.execute("CREATE TABLE people (town TEXT)")
     Secret(value=SecretStr("sqlite:///people.db")).save("people-database")
     source = DatabaseSource(kind="database", connection="people-database", table="people")
-    assert open_database(place_of(source, tmp_path)).types == {"town": pa.string()}
+    with open_database(place_of(source, tmp_path), tmp_path) as table:
+        assert table.types == {"town": pa.string()}
     absent = DatabaseSource(kind="database", connection="of-nobody", table="people")
     with pytest.raises(
         InvalidInput, match="Prefect's Secret block of-nobody must hold the URL of the source's database"

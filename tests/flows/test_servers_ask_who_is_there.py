@@ -333,6 +333,7 @@ def test_no_page_is_served_that_would(prefect: Server, both: dict[str, Server]) 
         assert ask(both[server], "GET", path).status_code == 404, path
 
 
+@pytest.mark.nightly
 def test_the_pages_that_prefect_serves_by_itself_would_ask_and_are_found_out(state: Path, tmp_path: Path) -> None:
     bring_databases(tmp_path)
     listening, credentials = listen(), new_credentials()

@@ -274,6 +274,7 @@ def test_who_works_with_the_ledger_of_a_stack_cannot_alter_it(agency: Agency, st
         connection.execute(statement.encode())
 
 
+@pytest.mark.nightly
 def test_it_is_stopped_as_a_whole_and_started_again_with_all_that_it_had(
     agency: Agency, released: dict[str, Any], separated: str
 ) -> None:

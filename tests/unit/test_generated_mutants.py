@@ -173,6 +173,7 @@ def test_the_section_of_the_page_is_replaced_and_the_rest_stays() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_what_was_found_is_found_again_and_a_change_of_nothing_is_not(tmp_path: Path) -> None:
     """The sample changes with the sources: the mutants with the smallest names that one quick test found."""
     outcomes = read_outcomes()

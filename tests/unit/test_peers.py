@@ -227,6 +227,7 @@ def test_a_program_that_fails_is_refused_with_its_last_words(made_up: Job) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fit_that_reaches_the_limit_is_stopped(made_up: Job) -> None:
     assert ran("goes_on", made_up) == Ended({})
     late = ran("begins_late", made_up)
@@ -237,6 +238,7 @@ def test_a_fit_that_reaches_the_limit_is_stopped(made_up: Job) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_children_count_whether_or_not_they_have_ended(made_up: Job) -> None:
     job = Job(made_up.train, made_up.meta, 3, 1, 100)
     assert ran("has_children", job).figures["cold"] > 0.6
