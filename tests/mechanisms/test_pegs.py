@@ -20,12 +20,14 @@ from deniable.learners.pegs.draws import draws
 from deniable.learners.pegs.orders import noisy_pairs, orders_by_information, pair_tables
 from deniable.learners.pegs.plan import (
     DrawsPlan,
+    bucketed_pairs,
     faults_of_seeds,
     key_of,
     keys_in_spec,
     more_of_urns,
     order_events,
     others_in_order,
+    pair_scale,
     public_orders,
     urns_document,
 )
@@ -327,6 +329,19 @@ def test_public_records_shape_the_prior_weights_at_no_cost() -> None:
     far = Entry.model_validate({**PEGS, **shaped}).model_copy(update={"alpha_shape": {"a2": (0, 0, 5 * 10**12)}})
     with pytest.raises(InvalidInput, match="must fit into 64 bits"):
         draws(far, DOMAIN, records=10, chunk=10)
+
+
+def test_orders_begin_with_what_tells_most() -> None:
+    """Of the pairs 01, 02 and 12, the first are independent, and the second are the same."""
+    tables = [np.array(each, np.int64) for each in ([[50, 50], [50, 50]], [[90, 0], [0, 90]], [[60, 30], [30, 60]])]
+    assert orders_by_information(plain_domain(2, 2, 2), tables) == ((2, 1), (2, 0), (0, 1))
+
+
+def test_pairs_of_attributes_with_several_buckets_are_counted() -> None:
+    assert bucketed_pairs(plain_domain(2, 1, 3, 2)) == ((0, 2), (0, 3), (2, 3))
+    assert pair_scale(plain_domain(2, 1, 3, 2), Fraction(1, 2)) == 6
+    # Without a pair nothing is drawn, and the scale is one that noise can have.
+    assert pair_scale(plain_domain(2, 1), Fraction(1, 2)) == 2
 
 
 def test_attributes_with_shapes_may_be_named_in_any_order() -> None:

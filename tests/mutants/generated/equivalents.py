@@ -197,6 +197,10 @@ PROOFS: tuple[Proof, ...] = (
         mutants={"24d360233b3c": "no number of rows is small enough for 64 bits"},
         proof="All sums are then of Python's integers, which have any size: they are the same.",
     ),
+    Proof(
+        mutants={"30f506743c66": "each attribute has two parts of the budget"},
+        proof="The whole has twice as many parts: each attribute has the same share.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
