@@ -50,6 +50,7 @@ print(json.dumps({"words": words, "quiet": quiet, "client": client, "loud": said
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", ["empty", "one that asks for telemetry"])
+@pytest.mark.nightly
 def test_mlflow_and_prefect_say_of_themselves_that_they_tell_nobody(shell: str, tmp_path: Path) -> None:
     # Of the tests' own environment nothing is passed on: under tests and in CI MLflow is quiet in any case.
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}

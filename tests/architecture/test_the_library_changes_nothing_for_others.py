@@ -104,6 +104,7 @@ def _owner(node: ast.AST) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_stranger_finds_numba_numpy_pandas_and_matplotlib_as_they_were() -> None:
     met = meet()
     assert (met.returncode, met.stdout.split()) == (0, []), met.stderr

@@ -208,6 +208,7 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
     assert undisturbed.published.rows == 400
 
 
+@pytest.mark.nightly
 def test_a_release_killed_before_it_was_reported_is_reported_and_another_begins_only_then(
     tmp_path: Path, server: dict[str, str], prefect: None
 ) -> None:

@@ -168,6 +168,7 @@ def documents(folder: Path) -> Iterator[tuple[Path, Any]]:
 @pytest.mark.parametrize(
     "way", [pytest.param(way, marks=[] if way == "histogram" else [pytest.mark.nightly]) for way in WAYS]
 )
+@pytest.mark.nightly
 def test_a_person_who_is_like_nobody_is_found_in_the_vault_alone(way: str, tmp_path: Path) -> None:
     spec = write_small_release(
         tmp_path / "spec", people=people(), names=NAMES, synthesis=WAYS[way], evaluation=EVALUATION, thresholds={}

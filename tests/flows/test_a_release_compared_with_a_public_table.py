@@ -54,6 +54,7 @@ def made(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> "Released":
     return release(spec, folder / "state")
 
 
+@pytest.mark.nightly
 def test_it_is_measured_on_the_public_table_which_pages_and_record_name(made: "Released", tmp_path: Path) -> None:
     workspace, named = made.workspace, digest(made.workspace.state.parent / "spec" / "earlier.csv")
     figures = made.utility.figures

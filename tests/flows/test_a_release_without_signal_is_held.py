@@ -27,6 +27,7 @@ SPEC = {
 }
 
 
+@pytest.mark.nightly
 def test_it_is_held_and_published_once_a_person_approves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, state = write_small_release(tmp_path / "spec", people=made_up_people(60)).parent, tmp_path / "state"
     spec = folder / "hidden.yaml"

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("prefect")
 SPEC = {"name": "short", "dataset": "people.py", "source": "people.csv", "epsilon": 1, "split": {"holdout": 0}}
 
 
+@pytest.mark.nightly
 def test_it_is_released_replayed_and_audited_and_says_what_was_not_measured(tmp_path: Path) -> None:
     lacking = 90  # of 3,000, less than the limit of 5 %
     people = made_up_people()

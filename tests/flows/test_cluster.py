@@ -273,6 +273,7 @@ def test_the_other_learner_counts_in_rounds_on_two_workers(in_rounds: InRounds, 
     assert not list(made.vault.glob("counts-*"))
 
 
+@pytest.mark.nightly
 def test_destinations_of_commuters_are_drawn_on_two_workers(agency: Agency, tmp_path: Path, prefect: None) -> None:
     """Seven chunks of records, which are two blocks: the same records as in one process."""
     asked = LEARNERS["origin_destination"].asked

@@ -224,6 +224,7 @@ def test_the_search_finds_what_it_is_for(state: Path, tmp_path: Path) -> None:
     assert "/dev/null" in said["opened"]  # type: ignore[operator]
 
 
+@pytest.mark.nightly
 def test_verification_needs_numpy_and_arrow_alone(tmp_path: Path, looked_at: LookedAt) -> None:
     """Verification of a published folder: no library that makes a release, and no pandas, which Arrow would import."""
     keys = looked_at.state / "keys" / "trusted.json"

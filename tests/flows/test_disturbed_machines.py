@@ -52,6 +52,7 @@ class Cutting(threading.Thread):
                 self.cut += len(ended.fetchall())
 
 
+@pytest.mark.nightly
 def test_a_release_is_charged_in_postgresql_though_its_connections_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

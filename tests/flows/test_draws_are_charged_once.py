@@ -22,6 +22,7 @@ from tests.small_release import write_small_release
 pytestmark = pytest.mark.usefixtures("prefect")
 
 
+@pytest.mark.nightly
 def test_they_are_planned_resumed_audited_and_replayed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_one_word_changes_the_learner(seedless: Released) -> None:
 
 
 @pytest.mark.parametrize("synthesis", [TESTED, HISTOGRAM], ids=lambda entry: entry["guarantee"])
+@pytest.mark.nightly
 def test_one_word_changes_the_learner_of_what_begins_with_seeds(synthesis: dict[str, Any], tmp_path: Path) -> None:
     made = drawn_release(tmp_path, key=key_of(synthesis).secret, learner__kind="loglinear", synthesis=synthesis)
     made.publish()

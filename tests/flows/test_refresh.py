@@ -301,6 +301,7 @@ def test_a_refresh_that_was_told_to_end_is_no_failure_that_anybody_is_told_of(
     assert len(catcher.caught) == told
 
 
+@pytest.mark.nightly
 def test_a_held_refresh_is_told_of_and_one_that_was_refused_does_not_stop_the_next_which_goes_on_once_approved(
     tmp_path: Path, prefect: None, catcher: Catcher
 ) -> None:
@@ -388,6 +389,7 @@ def test_what_was_begun_and_not_paid_for_gives_way_to_what_arrives_in_its_place(
     assert dataset.refresh(source).released is None
 
 
+@pytest.mark.nightly
 def test_what_was_paid_for_is_finished_before_what_arrives_in_its_place(paid: Dataset) -> None:
     (begun,) = begun_releases(paid.state)
     source = paid.arrival("2015", change=7)

@@ -297,6 +297,7 @@ def test_of_the_nights_that_no_worker_was_there_for_one_is_made_up_for(
     assert deployed.release("adult", return_state=True).name == "Completed"
 
 
+@pytest.mark.nightly
 def test_a_night_has_a_release_of_its_own_though_the_last_one_was_killed_past_its_end(
     client: SyncPrefectClient, deployment: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

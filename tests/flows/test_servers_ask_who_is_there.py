@@ -311,6 +311,7 @@ def test_a_command_s_own_server_asks_for_the_password_while_it_runs(tmp_path: Pa
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 
+@pytest.mark.nightly
 def test_prefects_pages_ask_nobody_else(prefect: Server, tmp_path: Path) -> None:
     with browser(tmp_path) as chromium:
         look_at_prefect(chromium, prefect.address, prefect.credentials, waiting_run(prefect))
@@ -387,6 +388,7 @@ def test_a_process_that_is_told_of_a_server_starts_none_and_prefect_never_does_b
     assert "No Prefect API URL provided" in done.stderr
 
 
+@pytest.mark.nightly
 def test_make_ui_says_how_to_enter(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     asked = ("ui", "--mlflow-port", "0", "--prefect-port", "0", "--state", tmp_path / "state")

@@ -125,6 +125,7 @@ def test_an_mlflow_server_that_is_gone_and_one_that_forbids_are_told_apart(
     assert pages.address in gone
 
 
+@pytest.mark.nightly
 def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_before_it_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -458,6 +458,7 @@ def tampered(agency: Agency, guided: list[str], name: str, tmp_path_factory: pyt
     return told
 
 
+@pytest.mark.nightly
 def test_whatever_was_changed_is_named(at_work: Auditor, tampered: dict[str, str], tmp_path: Path) -> None:
     forged = shutil.copytree(at_work.folder, tmp_path / "forged")
     stated = json.loads((forged / "privacy.json").read_text())
@@ -498,6 +499,7 @@ def test_find_says_what_was_signed_and_what_mlflow_says_instead(
     assert "  NOT AS SIGNED in MLflow: epsilon.total is 0.01\n" in told.stdout
 
 
+@pytest.mark.nightly
 def test_a_record_that_was_changed_or_deleted_in_mlflow_is_named(
     at_work: Auditor,
     name: str,

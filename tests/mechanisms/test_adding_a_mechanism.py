@@ -69,6 +69,7 @@ def test_the_page_has_every_file_that_a_learner_needs() -> None:
     assert written >= {REGISTRY, TABLE, LAW}
 
 
+@pytest.mark.nightly
 def test_the_learner_of_the_page_keeps_the_contract(copy: Path) -> None:
     plain = ("-p", "no:cacheprovider", "-p", "no:xdist", "-rs")
     tried = run(copy, "pytest", *plain, CONTRACT, AUDIT, LAW, "-k", "bucketed or has_a_row")

@@ -119,6 +119,7 @@ def test_a_folder_that_was_moved_is_listed_the_same(
     assert snapshot(moved, made.mlflow_run_id) == before
 
 
+@pytest.mark.nightly
 def test_a_server_lists_the_same_and_browsing_its_pages_changes_nothing(
     state: Path, made: Workspace, client: MlflowClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
