@@ -29,7 +29,6 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -48,9 +47,7 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey
 from schemas.spec.release_spec import load_spec
-from stores.tables.sources.reading import opened_source
-from stores.tables.tables import VALID, encode, frame_of
-from tasks.data.validate import Findings, examine
+from tasks.data.reading import valid_codes
 
 KEPT: Final = Path(__file__).with_suffix(".json")
 PAGE: Final = ROOT / "docs/developer/speed.md"
@@ -157,15 +154,10 @@ OF_ALL: Final = Comparison((BEFORE, f"{BEFORE}, {AGAIN}", USED, FEWER), 4)
 BESIDE_MOST: Final = Comparison((MOST, f"{MOST}, {AGAIN}", BEFORE, USED), 1)
 
 
-def people(cache: Path) -> Half:
+def people(state: Path) -> Half:
     """Return the people of the example: four fifths to learn from, and the others to compare with."""
     spec = load_spec(SPEC)
-    findings, found = Findings(), []
-    with opened_source(spec, cache) as source:
-        for batch in source.batches():
-            recoded = examine(spec.schema, frame_of(pa.Table.from_batches([batch])), findings)
-            found.append(encode(recoded[recoded[VALID]], spec.domain))
-    codes = np.concatenate(found)
+    codes = np.concatenate(list(valid_codes(spec, state)))
     words = ReleaseKey(bytes(32)).stream(step="split", mechanism="", inputs="", parameters={})
     shuffled = pd.DataFrame(codes[np.argsort(words.take(len(codes)), kind="stable")], columns=spec.domain.names)
     fifth = len(codes) // 5
@@ -344,7 +336,7 @@ def main() -> None:
         # BESIDE_MOST has fewer releases, so that kinds in both have those of OF_ALL.
         keys = {kind: of.keys for of in reversed(shown) for kind in of.kinds}
         try:
-            found = measured(people(asked.cache), keys)
+            found = measured(people(asked.state), keys)
         except InvalidInput as failed:
             raise SystemExit(str(failed)) from failed
         for of in shown:
@@ -366,7 +358,7 @@ def _asked() -> argparse.Namespace:
         help=f"measure these kinds alone and keep nothing; the first is compared with. Kinds: {'; '.join(KINDS)}",
     )
     parser.add_argument("--keys", type=int, help="measure so many releases of each learner, and keep nothing")
-    parser.add_argument("--cache", type=Path, default=ROOT / "var/cache", help="folder for the example's package")
+    parser.add_argument("--state", type=Path, default=ROOT / "var", help="state folder, for the example's package")
     parser.add_argument("--pages-only", action="store_true", help="measure nothing, and write the page")
     parser.add_argument("--print-only", action="store_true", help="neither keep the figures nor write the page")
     asked = parser.parse_args()

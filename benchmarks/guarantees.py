@@ -25,7 +25,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 from ruamel.yaml import YAML
 
 from benchmarks.coded import Rows
@@ -48,9 +47,7 @@ from deniable.privacy.loss import PrivacyTestEvent
 from schemas.spec.accounts import accounts_of
 from schemas.spec.plan import planned_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec, load_spec
-from stores.tables.sources.reading import opened_source
-from stores.tables.tables import VALID, encode, frame_of
-from tasks.data.validate import Findings, examine
+from tasks.data.reading import valid_codes
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 SPECS: Final = ROOT / "deployments/specs"
@@ -148,12 +145,7 @@ def measure() -> list[Result]:
 def _table(name: str, folder: Path) -> Table:
     """Read a table, and divide it in random order."""
     spec = _spec(Cell(name, "seedless", 1.0, RECORDS), folder)
-    findings, found = Findings(), []
-    with opened_source(spec, ROOT / "var/cache") as source:
-        for batch in source.batches():
-            recoded = examine(spec.schema, frame_of(pa.Table.from_batches([batch])), findings)
-            found.append(encode(recoded[recoded[VALID]], spec.domain))
-    codes = np.concatenate(found)
+    codes = np.concatenate(list(valid_codes(spec, ROOT / "var")))
     words = ReleaseKey(bytes(32)).stream(step="split", mechanism="", inputs="", parameters={})
     shuffled = codes[np.argsort(words.take(len(codes)), kind="stable")]
     fifth = len(codes) // 5

@@ -1,6 +1,8 @@
 """What the module of a command declares that works on a state folder: see `deniable.cli.contract`."""
 
+import argparse
 from dataclasses import dataclass
+from pathlib import Path
 
 from deniable.cli.contract import Command
 
@@ -16,3 +18,18 @@ class StateCommand(Command):
 
     only_reading: bool = False
     resumable: bool = False
+
+
+def add_keys_option(parser: argparse.ArgumentParser, only: str = "") -> None:
+    """Add the option that names the agency's trust file.
+
+    Args:
+        parser: the command's parser.
+        only: when it counts, such as `with --after, `.
+    """
+    parser.add_argument(
+        "--keys",
+        type=Path,
+        metavar="TRUSTED",
+        help=f"{only}the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
+    )

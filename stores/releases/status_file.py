@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.entries import Entry, Publication, Standing, StandingWord
@@ -13,6 +12,7 @@ from stores.keys.signing_keys import signing_key
 from stores.ledger.ledger import StandingsInLedger, ledger_place
 from stores.ledger.state_ledger import state_ledger
 from stores.vault.actors import operator
+from stores.vault.disk import replace_whole
 
 FRESH_DAYS = 90
 """How long a status file should be relied on, unless the command says otherwise."""
@@ -63,11 +63,8 @@ def write_status_file(state: Path, fresh_days: int = FRESH_DAYS) -> Path:
     )
     place = status_file_place(state)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile("w", dir=place.parent, prefix=f".{STATUS_FILE}", encoding="ascii", delete=False) as file:
-        whole = Path(file.name)
-        file.write(key.sign(status.to_payload()).to_text())
-    whole.chmod(0o644)
-    whole.replace(place)
+    replace_whole(place, key.sign(status.to_payload()).to_text())
+    place.chmod(0o644)  # it is public, like the folders beside it
     return place
 
 

@@ -7,7 +7,6 @@ and are written only to the vault.
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +14,11 @@ import pandas as pd
 import pyarrow as pa
 from pandera.pandas import DataFrameSchema
 
-from deniable.foundation.errors import DeniableError, Refused
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tables.sources.reading import opened_source
 from stores.tables.tables import VALID, frame_of
-from stores.vault.private_files import PRIVATE_FILE, keep_error, make_private_folder
+from stores.vault.private_files import PRIVATE_FILE, make_private_folder
+from tasks.data.reading import without_quoting
 from tasks.data.validate import Findings, examine
 
 _MOST_EXAMPLES = 20
@@ -121,26 +120,16 @@ def fit_of(spec: ReleaseSpec, state: Path) -> Fit:
         InvalidInput: the source is missing or lacks columns, or the schema does not fit it.
         Refused: the schema's own code failed.
     """
-    fit, vault = Fit(), state / "vault"
-    try:
+
+    def read() -> Fit:
+        fit = Fit()
         with opened_source(spec, state) as source:
             for batch in source.batches():
                 fit.take(spec.schema, frame_of(pa.Table.from_batches([batch])))
             fit.malformed, fit.empty = source.malformed_rows, source.empty_rows
-    except DeniableError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
-        details = vault / "checks" / f"{spec.name}.error.txt"
-        with suppress(OSError):
-            make_private_folder(vault)
-            keep_error(error, details)
-        failure = Refused(
-            f"the table must be read and recoded without an error, got one ({type(error).__name__}), which may quote "
-            f"confidential values; cleared staff find it in {details}."
-        )
-    else:
         return fit
-    raise failure
+
+    return without_quoting(read, spec, state)
 
 
 def forget_examples(vault: Path, name: str) -> None:

@@ -4,25 +4,20 @@ All figures are exact functions of the rows, and internal. A number in a spec th
 rows depends on them, and no guarantee covers that choice.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.foundation.domain import Codes, Domain
-from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.spec_values import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.learners.mapped import LARGEST_OF_RECORD, MODELS, Advance, Drawing, imputation, stream, ways
 from reports.figures.confidentiality_map import ConfidentialityMap, MapPoint
 from schemas.spec.release_spec import ReleaseSpec
-from stores.tables.sources.reading import opened_source
-from stores.tables.tables import VALID, encode, frame_of
-from stores.vault.private_files import keep_error, make_private_folder
-from tasks.data.validate import Findings, examine
+from tasks.data.reading import valid_codes, without_quoting
 from tasks.mapping.measures import Measured, RealTable
 from tasks.mapping.points import baselines, points_of_models, points_of_ways
 from tasks.mapping.regressions import columns_of
@@ -73,48 +68,25 @@ def _listed(numbers: Sequence[float]) -> str:
     return " ".join(f"{number:g}" for number in numbers) or "none"
 
 
-def rows_of(spec: ReleaseSpec, cache: Path, vault: Path) -> Codes:
+def rows_of(spec: ReleaseSpec, state: Path) -> Codes:
     """Read the valid rows of a spec's source.
 
     Args:
         spec: the spec.
-        cache: folder for downloads that anyone may read.
-        vault: folder of restricted files, where an error of the schema's own code, which may quote records, is kept.
+        state: the state folder, in whose vault an error of the schema's own code, which may quote records, is kept.
 
     Raises:
         InvalidInput: the source is missing or lacks columns, or the schema does not fit it.
         Refused: no row is valid, or the schema's own code failed.
     """
-    try:
-        found = list(_codes(spec, cache))
-    except DeniableError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a record
-        details = vault / "checks" / f"{spec.name}.error.txt"
-        with suppress(OSError):
-            make_private_folder(vault)
-            keep_error(error, details)
-        failure = Refused(
-            f"the table must be read and recoded without an error, got one ({type(error).__name__}), which may quote "
-            f"confidential values; cleared staff find it in {details}."
-        )
-    else:
-        if rows := sum(map(len, found)):
-            codes = np.concatenate(found)
-            if rows > MOST_ROWS:
-                words = stream(0, "map", mechanism="rows", parameters={}).take(rows)
-                codes = codes[np.sort(np.argsort(words, kind="stable")[:MOST_ROWS])]
-            return codes
-        failure = Refused("a map must be of a table with valid rows, got none; see `deniable table check`.")
-    raise failure
-
-
-def _codes(spec: ReleaseSpec, cache: Path) -> Iterator[Codes]:
-    findings = Findings()
-    with opened_source(spec, cache) as source:
-        for batch in source.batches():
-            recoded = examine(spec.schema, frame_of(pa.Table.from_batches([batch])), findings)
-            yield encode(recoded[recoded[VALID]], spec.domain)
+    found = without_quoting(lambda: list(valid_codes(spec, state)), spec, state)
+    if not (rows := sum(map(len, found))):
+        raise Refused("a map must be of a table with valid rows, got none; see `deniable table check`.")
+    codes = np.concatenate(found)
+    if rows > MOST_ROWS:
+        words = stream(0, "map", mechanism="rows", parameters={}).take(rows)
+        codes = codes[np.sort(np.argsort(words, kind="stable")[:MOST_ROWS])]
+    return codes
 
 
 def measured_of(spec: ReleaseSpec, domain: Domain) -> tuple[Measured, str]:

@@ -11,6 +11,8 @@ import pytest
 from deniable.cli.dispatch import main
 from deniable.ledger.budget import BudgetExceeded
 from deniable.ledger.entries import Cost, Policy
+from deniable.record.attestation import Envelope
+from deniable.record.standing import Status
 from flows.cli.planning import show_plan
 from flows.release import release
 from flows.released import Released
@@ -19,6 +21,7 @@ from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.ledger.state_ledger import state_ledger
+from stores.releases.status_file import write_status_file
 from tasks.running.progress import watching
 from tests.flows.command import left_of_a_release
 from tests.small_release import write_small_release
@@ -179,9 +182,12 @@ def test_releases_of_a_dataset_add_up_until_the_budget_is_spent(two: Two) -> Non
 def test_a_replay_of_a_release_is_charged_nothing_and_another_key_is(two: Two) -> None:
     assert spent(two.state).epsilon == 2 * two.once.epsilon
     before = spent(two.state)
+    place = write_status_file(two.state)
     again = release(seedless(two.folder / "again", name="again"), two.state, two.first.workspace.vault / "key")
     assert spent(two.state) == before
     assert again.published.digest == two.first.published.digest
+    status = Status.from_envelope(Envelope.from_text(place.read_bytes()))
+    assert again.workspace.release_id in [each.release for each in status.releases]
 
 
 class Spending:

@@ -2,8 +2,10 @@
 
 import csv
 import stat
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from deniable.learners.mapped import Drawing
 from reports.figures.confidentiality_map import ConfidentialityMap, MapPoint, Measure, as_csv
 from reports.pages.confidentiality_map import render_map
 from schemas.spec.release_spec import load_spec
+from stores.vault.lease import LEASE
+from tasks.data import reading
 from tasks.mapping import own_table
 from tasks.mapping.measures import Measured, RealTable, numbers_of
 from tasks.mapping.own_table import Asked, measured_of, rows_of
@@ -96,7 +100,7 @@ def test_the_page_is_internal_and_nothing_is_charged(state: Path) -> None:
 def test_a_map_that_cannot_be_is_refused_before_the_table_is_read(
     asked: Sequence[str], said: str, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_table, "opened_source", None)
+    monkeypatch.setattr(reading, "opened_source", None)
     with pytest.raises(InvalidInput) as refused:
         carry_out("mechanisms map", [spec, *asked], tmp_path)
     assert said in str(refused.value)
@@ -109,20 +113,45 @@ def test_an_error_of_the_schema_does_not_show_a_record(
     def fail(*_: object) -> None:
         raise ValueError("Ada, 36, married")
 
-    monkeypatch.setattr(own_table, "examine", fail)
+    monkeypatch.setattr(reading, "examine", fail)
     with pytest.raises(Refused) as refused:
-        rows_of(load_spec(spec), tmp_path / "cache", tmp_path / "vault")
+        rows_of(load_spec(spec), tmp_path)
     assert "Ada" not in str(refused.value)
     assert refused.value.__context__ is None
     assert "Ada" in (tmp_path / "vault/checks/small.error.txt").read_text()
 
 
+def test_a_packed_table_lies_in_the_scratch_of_the_state_folder_and_what_a_kill_left_there_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = made_up_people(80)
+    path = write_small_release(tmp_path / "spec", people=people)
+    with zipfile.ZipFile(tmp_path / "spec" / "people.zip", "w") as packed:
+        packed.write(tmp_path / "spec" / "people.csv", "people.csv")
+    write_small_release(tmp_path / "spec", people=[], source={"kind": "file", "path": "people.zip"})
+    state, seen, examine = tmp_path / "state", [], reading.examine
+    left = state / "scratch" / "source-killed.scratch"
+    left.mkdir(parents=True)
+    (left / LEASE).touch()
+
+    def look(*asked: Any) -> Any:
+        seen.append([found for found in tmp_path.rglob("people.csv") if found.parent != tmp_path / "spec"])
+        return examine(*asked)
+
+    monkeypatch.setattr(reading, "examine", look)
+    assert len(rows_of(load_spec(path), state)) == len(people)
+    assert seen
+    assert all(place.is_relative_to(state / "scratch") for places in seen for place in places)
+    assert all(len(places) == 1 for places in seen)
+    assert not list((state / "scratch").iterdir())
+
+
 def test_a_large_table_is_sampled_in_the_same_way_each_time(
     spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = rows_of(load_spec(spec), tmp_path, tmp_path)
+    whole = rows_of(load_spec(spec), tmp_path)
     monkeypatch.setattr(own_table, "MOST_ROWS", 50)
-    some, again = (rows_of(load_spec(spec), tmp_path, tmp_path) for _ in range(2))
+    some, again = (rows_of(load_spec(spec), tmp_path) for _ in range(2))
     assert len(whole) == 600
     assert some.shape == (50, 4)
     assert (some == again).all()

@@ -134,6 +134,26 @@ def test_what_another_key_signed_or_somebody_changed_is_not_believed(
     assert "got the record of something else" in line_of(capsys.readouterr().out)
 
 
+def test_a_file_that_lists_the_release_with_another_table_is_found(
+    agency: Agency, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_status_file(agency.state)
+    others = tuple(replace(each, table="ab" * 32) for each in agency.status.releases)
+    other = tmp_path / "other.json"
+    other.write_text(signing_key(agency.state).sign(replace(agency.status, releases=others).to_payload()).to_text())
+    assert agency.verify("people-1", "--status", str(other)) == DOES_NOT_HOLD
+    assert "lists people-1 with another table" in line_of(capsys.readouterr().out)
+
+
+def test_the_status_file_is_for_everybody_and_its_last_day_counts(
+    agency: Agency, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert write_status_file(agency.state, 3).stat().st_mode & 0o777 == 0o644
+    monkeypatch.setattr("deniable.cli.audit.verify.today", lambda: agency.status.fresh_until)
+    assert agency.verify("people-1") == HOLDS
+    assert line_of(capsys.readouterr().out).startswith("ok    ")
+
+
 def test_a_file_of_before_the_release_does_not_list_it_and_is_renewed_when_there_is_one(
     agency: Agency, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

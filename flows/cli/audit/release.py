@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from deniable.console import show
-from flows.cli.contract import StateCommand
+from flows.cli.contract import StateCommand, add_keys_option
 from flows.cli.spinner import at_work
 
 HOLDS, DOES_NOT_HOLD = 0, 1
@@ -17,12 +17,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "release", metavar="RELEASE", help="name of a release or a discovery, or the path of its public folder"
     )
-    parser.add_argument(
-        "--keys",
-        type=Path,
-        metavar="FILE",
-        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
-    )
+    add_keys_option(parser)
     parser.add_argument(
         "--ledger", type=Path, metavar="EXPORT", help="an export of the ledger, if the ledger itself cannot be reached"
     )

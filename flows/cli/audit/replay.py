@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.console import show
-from flows.cli.contract import StateCommand
+from flows.cli.contract import StateCommand, add_keys_option
 
 if TYPE_CHECKING:
     from prefect.task_runners import TaskRunner
@@ -26,12 +26,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--snapshot", type=Path, metavar="FILE", help="the rows as they were read (default: those in the vault)"
     )
     parser.add_argument("--source", metavar="PLACE", help="the source of the rows, to read it again instead")
-    parser.add_argument(
-        "--keys",
-        type=Path,
-        metavar="TRUSTED",
-        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
-    )
+    add_keys_option(parser)
     parser.add_argument(
         "--workers", type=_count, default=os.cpu_count() or 1, metavar="N", help="threads (default: one a core)"
     )

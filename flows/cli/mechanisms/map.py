@@ -75,7 +75,7 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
         **{name: value for name, value in given.items() if value is not None},
     )
     with at_work("Reading the table"):
-        codes = rows_of(spec, state / "cache", state / "vault")
+        codes = rows_of(spec, state)
     show([f"Map of {len(codes):,} rows of {spec.dataset} (internal: exact functions of real records)"])
     drawn = map_of(spec, codes, wanted, _say)
     folder: Path = asked.out or make_private_folder(state / "vault" / _FOLDER / spec.name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
-from flows.cli.contract import StateCommand
+from flows.cli.contract import StateCommand, add_keys_option
 
 if TYPE_CHECKING:
     from schemas.spec.release_spec import ReleaseSpec
@@ -31,12 +31,7 @@ def _add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--delta", help="delta of these seeds (default: that of the release)")
     command.add_argument("--name", help=f"name of the new spec (default: that of SPEC with {_ENDING})")
-    command.add_argument(
-        "--keys",
-        type=Path,
-        metavar="TRUSTED",
-        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
-    )
+    add_keys_option(command)
 
 
 def _run(asked: argparse.Namespace, state: Path) -> int:

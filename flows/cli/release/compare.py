@@ -17,7 +17,7 @@ from rich.table import Table
 from deniable.console import show
 from deniable.evaluation.metrics import compared_records
 from deniable.foundation.errors import InvalidInput, Refused
-from flows.cli.contract import StateCommand
+from flows.cli.contract import StateCommand, add_keys_option
 from flows.cli.spinner import at_work
 from schemas.provenance import RECORD
 from stores.record.folder_verification import verified_release
@@ -53,12 +53,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file for the page (default: in `comparisons` in the state folder; a public page has no default)",
     )
-    parser.add_argument(
-        "--keys",
-        type=Path,
-        metavar="TRUSTED",
-        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
-    )
+    add_keys_option(parser)
 
 
 def _run(asked: argparse.Namespace, state: Path) -> int:

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput
-from flows.cli.contract import StateCommand
+from flows.cli.contract import StateCommand, add_keys_option
 from flows.cli.spinner import at_work
 
 if TYPE_CHECKING:
@@ -66,12 +66,7 @@ def _add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--k", type=int, help="k of Theorem 1 in --curve (default: half of the design)")
     command.add_argument("--gamma", type=float, default=1.0, help="gamma of Theorem 1 in --curve (default: 1)")
     command.add_argument("--eps0", type=float, help=f"eps0 of Theorem 1 in --curve (default: {_SCALED} / k)")
-    command.add_argument(
-        "--keys",
-        type=Path,
-        metavar="TRUSTED",
-        help="with --after, the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
-    )
+    add_keys_option(command, only="with --after, ")
 
 
 def _run(asked: argparse.Namespace, state: Path) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.console import show
 from deniable.foundation.checks import printable
-from flows.cli.contract import StateCommand
+from flows.cli.contract import StateCommand, add_keys_option
 from stores.servers.ui_links import mlflow_pages, mlflow_shown_when, run_page, search_page
 from stores.tracking.release_search import (
     APPROVED_BY,
@@ -44,12 +44,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", type=_day, metavar="DAY", help="first day of publication, such as 2026-11-20")
     parser.add_argument("--epsilon-above", type=float, metavar="E", help="only releases that cost more in total")
     parser.add_argument("--approved-by", metavar="WHO", help="who approved it; `nobody` if no approval was needed")
-    parser.add_argument(
-        "--keys",
-        type=Path,
-        metavar="FILE",
-        help="the agency's trust file (default: DENIABLE_TRUSTED_KEYS, or that of the state folder)",
-    )
+    add_keys_option(parser)
 
 
 def _run(asked: argparse.Namespace, state: Path) -> int:
