@@ -20,7 +20,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan design new verify replay audit compare map test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets papers paper-000 paper-001 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget mutants screenshots docs lint lock
+.PHONY: help install release plan design new verify replay audit compare map test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets papers paper-000 paper-001 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget attack-kills mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -171,6 +171,9 @@ attack-floats: $(DEV) ## search public files for numbers that distinguish a coun
 
 attack-budget: $(DEV) ## try to get back what a release was charged, by old ledgers and other names; every attack must be refused
 	@$(BIN)/python -m benchmarks.attack_budget $(ATTACKS)
+
+attack-kills: $(DEV) ## kill a release with kill -9 at 30 moments, and go on with it; each must be charged once and have the same bytes
+	@$(BIN)/python -m benchmarks.attack_kills $(ARGS)
 
 mutants: $(DEV) ## put deliberate faults, named and generated, into the privacy core and inference, each of which a test must find; RECORD=1 writes the page; an interrupted run goes on
 	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)

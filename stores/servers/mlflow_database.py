@@ -1,6 +1,8 @@
-"""Creates MLflow's database once, even if many processes of a new state folder start at the same time.
+"""Creates MLflow's database once, even if many processes of a new state folder start at once, or one is killed.
 
-MLflow's own migrations have race conditions. The content of the database does not belong here.
+MLflow's own migrations have race conditions, and a database whose creation was killed is refused by MLflow for good. So
+one process at a time creates it, under another name, and gives it its name when it has all of its tables. The content
+of the database does not belong here.
 """
 
 from importlib import import_module
@@ -50,9 +52,28 @@ def ready_client(uri: str) -> MlflowClient:
     """
     if not uri.startswith(_SQLITE):
         return MlflowClient(uri)
-    with locked(Path(uri.removeprefix(_SQLITE)).parent / "making.lock", wait=True):
-        client = MlflowClient(uri)
-        # The stores of runs and of models create their tables at the first request.
-        client.search_experiments(max_results=1)
-        client.search_registered_models(max_results=1)
+    place = Path(uri.removeprefix(_SQLITE))
+    with locked(place.parent / "making.lock", wait=True):
+        if not place.exists():
+            _create(place)
+        return _with_tables(uri)
+
+
+def _create(place: Path) -> None:
+    """Create the database completely or not at all."""
+    part = place.with_name(f"{place.name}.part")
+    for left in place.parent.glob(f"{part.name}*"):  # SQLite's own files beside it as well
+        left.unlink()
+    client = _with_tables(f"{_SQLITE}{part}")
+    # MLflow has no other way to close the connections of its stores.
+    for store in (client._tracking_client.store, client._get_registry_client().store):  # noqa: SLF001
+        store.engine.dispose()
+    part.rename(place)
+
+
+def _with_tables(uri: str) -> MlflowClient:
+    """A client for a database; the stores of runs and of models create their tables at the first request."""
+    client = MlflowClient(uri)
+    client.search_experiments(max_results=1)
+    client.search_registered_models(max_results=1)
     return client
