@@ -172,7 +172,7 @@ attack-floats: $(DEV) ## search public files for numbers that distinguish a coun
 attack-budget: $(DEV) ## try to get back what a release was charged, by old ledgers and other names; every attack must be refused
 	@$(BIN)/python -m benchmarks.attack_budget $(ATTACKS)
 
-attack-kills: $(DEV) ## kill a release with kill -9 at 30 moments, and go on with it; each must be charged once and have the same bytes
+attack-kills: $(DEV) ## kill releases with kill -9 at 30 moments and resume them; each must be charged once and have the same bytes
 	@$(BIN)/python -m benchmarks.attack_kills $(ARGS)
 
 mutants: $(DEV) ## put deliberate faults, named and generated, into the privacy core and inference, each of which a test must find; RECORD=1 writes the page; an interrupted run goes on

@@ -66,7 +66,7 @@ def _create(place: Path) -> None:
         left.unlink()
     client = _with_tables(f"{_SQLITE}{part}")
     # MLflow has no other way to close the connections of its stores.
-    for store in (client._tracking_client.store, client._get_registry_client().store):  # noqa: SLF001
+    for store in (client._tracking_client.store, client._get_registry_client().store):  # type: ignore[no-untyped-call]  # noqa: SLF001
         store.engine.dispose()
     part.rename(place)
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
-from math import log
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,10 @@ from scipy import stats
 
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.tables import FamilyCounts
+from deniable.learners.diverse import diversity as diversity_module
 from deniable.learners.diverse.diversity import diverse_priors, entropy
+from deniable.learners.diverse.draws import draws
+from deniable.learners.diverse.spec import Entry
 from deniable.learners.pegs.draws import urns_of
 from deniable.learners.pegs.plan import urns_document
 from deniable.ledger.budget import BudgetExceeded
@@ -55,6 +58,37 @@ def test_the_prior_mass_of_a_row_is_the_smallest_that_makes_it_diverse(
     assert entropy(np.array([counts]), np.array([found / UNIT]))[0] >= log(diversity) - 1e-9
     if alpha:
         assert entropy(np.array([counts]), np.array([(found - 2) / UNIT]))[0] < log(diversity)
+
+
+def test_a_row_without_mass_has_the_entropy_of_the_uniform_distribution_and_divides_nothing_by_zero() -> None:
+    with np.errstate(all="raise"):
+        found = entropy(np.array([[0, 0, 0], [2, 0, 0]]), np.zeros(2))
+    assert found == pytest.approx([log(3), 0], abs=1e-15)
+
+
+def test_the_largest_prior_weight_is_used_where_no_smaller_one_will_do() -> None:
+    """The largest weight is 2^40 records; from there on, rows are drawn evenly."""
+    large = np.array([[1 << 37, 0]])
+    (at_the_limit,) = entropy(large, np.array([2.0**40]))
+    # The float whose logarithm, less the allowance for rounding, is that entropy.
+    diversity = exp(at_the_limit + diversity_module._ROUNDING)
+    near = [diversity + steps * 2.0**-52 for steps in range(-8, 9)]
+    exact = [each for each in near if log(each) - diversity_module._ROUNDING == at_the_limit]
+    (within,) = diverse_priors(large, exact[0])
+    assert (UNIT << 40) * (1 - 1e-12) < within <= UNIT << 40
+    assert diverse_priors(large, exact[0] + 1e-9).tolist() == [EVEN]
+    (found,) = diverse_priors(large, exact[0] - 0.003)
+    assert UNIT << 39 < found < UNIT << 40
+
+
+def test_rows_that_are_drawn_evenly_are_counted_in_all_attributes() -> None:
+    domain = plain_domain(2, 2)
+    # A row of one value is diverse at no prior weight for l = 2; there is one in each attribute.
+    tables = [np.array([[3, 0]]), np.array([[1, 1], [4, 0]])]
+    entry = Entry.model_validate({**ASKED["learner"], "diversity": 2, "sensitive": None}, context={"domain": domain})
+    charged = draws(entry, domain, records=4, chunk=4)
+    assert charged.internal is not None
+    assert charged.internal(tables) == {"rows_drawn_evenly": 2.0}
 
 
 def test_rows_are_worked_out_together_as_they_are_apart() -> None:

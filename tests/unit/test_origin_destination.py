@@ -1,6 +1,6 @@
 """Flows: what a spec may ask for, how draws are divided among destinations, and how chunks meet."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import expm1
 from typing import Any
@@ -32,7 +32,7 @@ from deniable.learners.origin_destination.verification import check_urns, expect
 from deniable.privacy.composition import joint_split
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.neighbours import ORIGIN, RECORD
-from deniable.privacy.urn_costs import UNIT
+from deniable.privacy.urn_costs import UNIT, prior_for
 from tests.drawn_noise import OneStream
 
 WORK = Attribute("work", ("mill", "port", "farm"), "nominal", (0, 1, 2))
@@ -139,8 +139,59 @@ def test_draws_are_apportioned_to_noisy_totals_and_add_up() -> None:
     assert apportioned([5, -3, 3], 16) == (10, 0, 6)
     assert sum(apportioned([7, 7, 7], 100)) == 100
     assert apportioned([-1, -2], 3) == (2, 1)
+    # Remainders of 5/7, 3/7 and 6/7: the first and the last place have one more.
+    assert apportioned([1, 2, 4], 5) == (1, 1, 3)
     plan = FlowsPlan(3, 6, Fraction(1))
     assert draws_of(plan, [4, 1, 3], 8) == (4, 1, 3)
+
+
+def test_totals_measured_with_another_scale_have_noise_of_their_own() -> None:
+    opened = []
+
+    class Noting(OneStream):
+        def __call__(self, *, mechanism: str, parameters: Mapping[str, Parameter], **rest: Any) -> WordStream:
+            opened.append(parameters)
+            return super().__call__(mechanism=mechanism, parameters=parameters, **rest)
+
+    class OneCounter:
+        def count(self, empty: Any, name: str) -> FamilyCounts:  # noqa: ARG002
+            tally = FamilyCounts(DOMAIN, ((), ()))
+            tally.add(ROWS)
+            return tally
+
+    for epsilon in (Fraction(1, 2), Fraction(1, 3)):
+        (step,) = steps(entry(totals=None, totals_epsilon=epsilon), DOMAIN, lambda delta: delta)
+        step.run(OneCounter(), {}, Noting("totals"))
+    assert opened[0] != opened[1]
+
+
+def test_records_are_in_the_order_of_64_random_bits() -> None:
+    """The first word of each record decides, and the second where the first are equal."""
+    charged = draws(entry(), DOMAIN, records=8, chunk=8)
+    tally = FlowCounts(0, 1, HOME.buckets)
+    tally.add(ROWS)
+    (urns,) = steps(entry(), DOMAIN, lambda delta: delta)
+    document = urns.run(None, {}, opener).products["urns"]  # type: ignore[arg-type]
+
+    class Words:
+        def __init__(self, words: Sequence[int]) -> None:
+            self.words = np.array(words, np.uint32)
+
+        def take(self, count: int) -> np.ndarray:
+            assert count == len(self.words)
+            return self.words
+
+    def order(words: Sequence[int]) -> list[int]:
+        def ordered(*, mechanism: str, parameters: Mapping[str, Parameter], chunk: int) -> Any:
+            return Words(words) if mechanism == "order" else opener(mechanism="x", parameters=parameters, chunk=chunk)
+
+        drawn = charged.open(document, (tally.pairs, tally.numbers), ordered)
+        return drawn(0, 8)[:, 0].tolist()
+
+    falling = list(range(8, 0, -1))
+    assert order([*falling, *[0] * 8]) == [2, 2, 2, 0, 0, 0, 0, 0]
+    assert order([*falling, *range(8)]) == [2, 2, 2, 0, 0, 0, 0, 0]
+    assert order([*[5] * 8, *falling]) == [2, 2, 2, 0, 0, 0, 0, 0]
 
 
 def test_pure_flows_are_private_for_added_records_and_others_for_replaced_origins() -> None:
@@ -400,3 +451,39 @@ def test_a_single_origin_counts_where_its_workers_could_be_drawn_too_often() -> 
     assert not bounds.satisfies_theorem_o_for_fewer(1, 3, 2, 1.0, 2.9, 1e-9, kept=0.5)
     # 0.31 (10 + 1) exceeds 3, and 0.31 (10 - 1) does not.
     assert bounds.satisfies_theorem_o_for_fewer(2, 3, 2, 10.0, 0.31, 1e-9, kept=0.5)
+
+
+def test_no_theorem_on_replaced_workers_is_used_where_there_are_none() -> None:
+    plan = FlowsPlan(1, 6, Fraction(1), Fraction(1, 100), bound="theorem_O")
+    assert not plan.has_bound(0, 5)
+    assert plan.prior(0, 5) == prior_for(Fraction(1), 5)
+    assert plan.has_bound(1, 5)
+
+
+@pytest.mark.parametrize(("people", "draws", "alpha", "growth"), [(6, 6, 0.5, 1.1), (9, 7, 1.5, 0.6), (4, 9, 1.0, 0.5)])
+@pytest.mark.parametrize("origins", [2, 3, 9, 21, 25])
+def test_the_bounds_of_theorem_o_are_those_of_their_formulas(
+    people: int, draws: int, alpha: float, growth: float, origins: int
+) -> None:
+    """With the library's beta-binomial tails; just above its value a bound holds, and just below it does not."""
+
+    def tail(x: int, others: float) -> float:
+        first = int(growth * (alpha + max(x - 1, 0)) * bounds._LOWER) + 1
+        return float(stats.betabinom.sf(first - 1, draws, x + alpha, people - x + others))
+
+    occupied = people * max(tail(x, (origins - 1) * alpha) / x for x in range(1, people + 1))
+    whole = (origins - 1) * tail(0, (origins - 1) * alpha) + occupied
+    assert bounds.disclosure(people, draws, origins, alpha, growth) == pytest.approx(whole, rel=1e-9)
+
+    kept = 0.5
+    alone = (1 - kept) ** (origins - 1) if draws > growth * (alpha + people - 1) * bounds._LOWER else 0.0
+    groups, fewer = [], 2
+    while fewer <= origins:
+        last = min(max(fewer, fewer * 11 // 10), origins)
+        groups.append((fewer, last))
+        fewer = last + 1
+    empty = max((last - 1) * tail(0, (first - 1) * alpha) for first, last in groups)
+    stated = alone + empty + people * max(tail(x, alpha) / x for x in range(1, people + 1))
+    for factor, holds in ((1 + 1e-9, True), (1 - 1e-9, False)):
+        delta = stated / bounds._MARGIN * factor
+        assert bounds.satisfies_theorem_o_for_fewer(people, draws, origins, alpha, growth, delta, kept) is holds

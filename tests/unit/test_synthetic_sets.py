@@ -28,12 +28,14 @@ from deniable.learners.multinomial_sets.combining import (
 )
 from deniable.learners.multinomial_sets.draws import draws
 from deniable.learners.multinomial_sets.exact import beta_binomial_law, binomial_law, moments, prior_weight
-from deniable.learners.multinomial_sets.plan import urns_document
+from deniable.learners.multinomial_sets.plan import SetsPlan, plan_of, urns_document
 from deniable.learners.multinomial_sets.posterior import binary_posterior, multinomial_posterior
 from deniable.learners.multinomial_sets.spec import Entry
 from deniable.learners.multinomial_sets.verification import check_urns
+from deniable.privacy.loss import ApproximateEvent
 from deniable.privacy.rounding import rounded
 from deniable.privacy.urn_costs import UNIT, prior_for
+from tests.urn_law import plain_domain
 
 KEY = ReleaseKey(bytes(range(32)))
 FIVE = [0.30, 0.34, 0.28, 0.36, 0.32]
@@ -567,6 +569,17 @@ def test_every_set_has_a_stream_of_its_own() -> None:
         draw = charged.open(urns_document(dict(asked)), (np.array([3, 4]),), noting)
         assert len(draw(0, 7)) + len(draw(1, 5)) == 12
         assert len(opened) == len(set(opened)) == number
+
+
+def test_one_cell_costs_nothing_two_do_and_more_than_ten_thousand_are_refused() -> None:
+    assert SetsPlan(1, 3, 4, Fraction(1)).events == ()
+    (event,) = SetsPlan(2, 3, 4, Fraction(1)).events
+    assert isinstance(event, ApproximateEvent)
+    assert event.outputs == 3
+    asked = {"sets": 2, "shared": False, "epsilon": Fraction(2)}
+    assert plan_of(asked, plain_domain(100, 100), 10).cells == 10_000
+    with pytest.raises(InvalidInput, match="at most 10,000 cells, got 10,001"):
+        plan_of(asked, plain_domain(73, 137), 10)
 
 
 def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:

@@ -201,6 +201,64 @@ PROOFS: tuple[Proof, ...] = (
         mutants={"30f506743c66": "each attribute has two parts of the budget"},
         proof="The whole has twice as many parts: each attribute has the same share.",
     ),
+    Proof(
+        mutants={"82a964c9052b": "keys are tables of a network of at most two cells"},
+        proof="A network is made of the tables that are given; the largest size of a candidate is not read.",
+    ),
+    Proof(
+        mutants={"e8db291f185b": "keys of the attributes before each one, and of itself"},
+        proof="The order of an attribute names the others alone: it is refused otherwise.",
+    ),
+    Proof(
+        mutants={
+            "811495347c10": "public workers in the order of the spec",
+            "3788de3a4122": "destinations of domain sampling in the order of the spec",
+            "c9a41bc4ea3f": "origins of domain sampling in the order of the spec",
+        },
+        proof="The order is that of a public spec. Two specs that say the same in another order then open different "
+        "streams; none that say different things come to share one.",
+    ),
+    Proof(
+        mutants={"10998794ffbe": "two rows of -2 words"},
+        proof="NumPy takes any negative size as the one that follows from the others.",
+    ),
+    Proof(
+        mutants={"140f3bb4ff16": "more spare words after progress, and not without"},
+        proof="Words are only looked at; those that were used are skipped. 64 spare words are 32 further draws, each "
+        "of which is redrawn with a probability below 2^-11: they end, by either rule, with the same words.",
+    ),
+    Proof(
+        mutants={"09df359617e9": "the product and the sum of logarithms in each other's place"},
+        proof="Both are exp(start) times the sum. Where the first term is below e^-700 and the sum finite, the bound "
+        "is far above the mean, and the tail below 1e-300 by either; or far below it, and the sum is above e^700, "
+        "which leaves exp(start) a normal number. Elsewhere, rounding differs by a part in 10^12, and the bound has a "
+        "margin of a part in 10^6.",
+    ),
+    Proof(
+        mutants={"542e26917a1b": "the streams of all urns are those of chunk 1"},
+        proof="All urns are opened so, and told apart by their numbers: no two draws come to share a stream.",
+    ),
+    Proof(
+        mutants={"40952eb3aa18": "the logarithm of an empty share is that of 2"},
+        proof="It is multiplied by the share, which is 0.",
+    ),
+    Proof(
+        mutants={"32a30ad361ad": "draws without any guarantee are two outputs"},
+        proof="Their deltas together are at most 1, with which one output is charged already.",
+    ),
+    Proof(
+        mutants={"ed17ae6bc72a": "values without seed weights have weight 2 each"},
+        proof="Each value has the same part of the words: their probabilities are those of weight 1 each, and no data "
+        "are involved.",
+    ),
+    Proof(
+        mutants={
+            "8a3ff68d7b70": "the stream of a choice does not depend on its purpose",
+            "102957f6b2c8": "the stream of a choice does not depend on its number",
+        },
+        proof="Each release of a table and each choice has a turn of its own in its step: the turn alone tells the "
+        "streams of all choices apart.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
