@@ -2,9 +2,10 @@
 
 A small release of tested seeds runs by the command line in a process group of its own, which `kill -9` stops as a
 whole: 30 times, at moments that are spread evenly from the beginning of the release to the end of the command. The same
-command then resumes it. Each time, the release must be published once and charged once; its record must hold; and a replay
-from the record and the key must give the same bytes in every step. Once more, a byte of what was drawn is changed after
-the kill: it must be drawn anew. As a control, a byte of a published file is changed, which must be noticed.
+command then resumes it. Each time, the release must be published once and charged once; its record must hold; and a
+replay from the record and the key must give the same bytes in every step. Once more, a byte of what was drawn is
+changed after the kill: it must be drawn anew. As a control, a byte of a published file is changed, which must be
+noticed.
 """
 
 import argparse

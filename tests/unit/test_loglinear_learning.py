@@ -397,3 +397,22 @@ def test_the_noise_of_a_table_names_everything_that_decides_it() -> None:
     assert opened == [
         ("counts", {**named, "noise": "laplace", "amount": plan.amount, "domain": domain.digest}),
     ]
+
+
+def test_a_choice_names_everything_that_decides_it() -> None:
+    """Two choices that differ in one of these have unlike words, even with the same key."""
+    domain = Domain(tuple(Attribute(f"a{i}", (0, 1), "nominal", (0, 0)) for i in range(4)), target="a0")
+    plan, opened = LoglinearRecipe(Fraction(1), Fraction(0)).calibrate(domain), []
+
+    def open_stream(*, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:
+        opened.append((mechanism, parameters))
+        return ReleaseKey(bytes(32)).stream(step="test", mechanism=mechanism, inputs="", parameters=parameters)
+
+    doors = Measurements(plan, open_stream)
+    doors.choose("tree", [1, 2, 3])
+    doors.choose("tree", [1, 2])
+    named = {"purpose": "tree", "epsilon": plan.choice_epsilon, "domain": domain.digest}
+    assert opened == [
+        ("choice", {**named, "turn": 1, "number": 0, "candidates": 3}),
+        ("choice", {**named, "turn": 2, "number": 1, "candidates": 2}),
+    ]

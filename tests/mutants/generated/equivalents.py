@@ -251,14 +251,6 @@ PROOFS: tuple[Proof, ...] = (
         proof="Each value has the same part of the words: their probabilities are those of weight 1 each, and no data "
         "are involved.",
     ),
-    Proof(
-        mutants={
-            "8a3ff68d7b70": "the stream of a choice does not depend on its purpose",
-            "102957f6b2c8": "the stream of a choice does not depend on its number",
-        },
-        proof="Each release of a table and each choice has a turn of its own in its step: the turn alone tells the "
-        "streams of all choices apart.",
-    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
