@@ -8,7 +8,8 @@ from scipy.stats import chisquare
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
-from deniable.learners.loglinear.exponential_mechanism import _accepted, choose
+from deniable.learners.loglinear import exponential_mechanism
+from deniable.learners.loglinear.exponential_mechanism import _LOG2_E, _accepted, choose
 
 SCORES = [12, 0, 9, 12, -40, 10, 3, -100_000]
 EPSILON = Fraction(7, 10)
@@ -65,6 +66,19 @@ def test_what_is_far_behind_is_refused_by_its_exact_probability() -> None:
     assert 1_800 < accepted < 2_200
     assert not any(_accepted(words, Fraction(300), 256) for _ in range(100))
     assert all(_accepted(words, Fraction(0), 0) for _ in range(100))
+
+
+def test_a_candidate_that_is_far_behind_is_proposed_with_the_smallest_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proposal weights are 2^256 for the best candidate and 1 at the end; their sum is the bound of the first draw."""
+    bounds: list[int] = []
+
+    def first(_: WordStream, bound: int) -> int:
+        bounds.append(bound)
+        return 0
+
+    monkeypatch.setattr(exponential_mechanism, "uniform_integer", first)
+    assert choose([0, -100_000, -1], sensitivity=1, epsilon=2 / _LOG2_E, stream=stream("far")) == 0
+    assert bounds == [2**256 + 1 + 2**255]
 
 
 def test_scores_must_be_whole_numbers() -> None:

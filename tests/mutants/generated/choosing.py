@@ -65,7 +65,7 @@ ELSEWHERE = (
 _AT_ONCE_S = 4.0
 _AT_MOST_S = 30.0
 _MOST_TESTS = 200
-_OF_ITS_OWN = 0.25
+_OF_ITS_OWN = 0.02
 """Tests that name the module count as that much shorter."""
 
 
