@@ -318,6 +318,8 @@ def test_a_guide_comes_before_what_it_guides() -> None:
 def test_shares_are_divided_without_a_rest() -> None:
     assert divided(10, [1.0, 1.0, 8.0]) == [2, 2, 6]
     assert divided(3, [1.0, 100.0, 1.0]) == [1, 1, 1]
+    # Remainders .71, .43 and .86: the first and the last have one more.
+    assert divided(8, [1.0, 2.0, 4.0]) == [2, 2, 4]
     assert sum(divided(661, DRAW.random(37).tolist())) == 661
 
 

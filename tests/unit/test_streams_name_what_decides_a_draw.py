@@ -4,12 +4,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.learners.aim.plan import RoundsPlan
 from deniable.learners.aim.queries import PrivateQueries
 from deniable.learners.aim.workload import Workload
+from deniable.learners.loglinear import learning
+from deniable.learners.loglinear.estimation.counting import RowCounter
+from deniable.learners.loglinear.mechanism import learn_network
+from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.learners.mst.measuring import Queries
 from deniable.learners.mst.plan import Layout, MstRecipe
 
@@ -97,3 +102,14 @@ def test_queries_of_mst_name_turn_question_buckets_and_amounts() -> None:
             },
         ),
     ]
+
+
+def test_records_of_intermediate_models_have_words_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DRAFT_RECORDS", "OTHERS_RECORDS", "FINAL_RECORDS", "FEWEST_RECORDS"):
+        monkeypatch.setattr(learning, name, 50)
+    rows = np.random.default_rng(list(b"words")).integers(0, (2, 3, 4), size=(400, 3)).astype(np.uint16)
+    opened, plan = Opened(), LoglinearRecipe(Fraction(10), Fraction(0)).calibrate(DOMAIN)
+    learn_network(plan, RowCounter(lambda: [rows]), opened)
+    words = [tuple(parameters.items()) for mechanism, parameters in opened.seen if mechanism == "population"]
+    assert len(words) > 1
+    assert len(set(words)) == len(words)
