@@ -39,19 +39,19 @@ class Asked:
         epsilons: epsilons of one record.
         totals: total epsilons of models.
         records: number of records of each table that is charged by the record.
-        keys: number of keys behind each point.
+        repeats: number of tables behind each point, each drawn under its own key.
         fit_rows: number of rows to which perturbed multiple imputation is fitted; 0 to leave it out.
     """
 
     epsilons: Sequence[float] = EPSILONS
     totals: Sequence[float] = TOTALS
     records: int = 1000
-    keys: int = 3
+    repeats: int = 3
     fit_rows: int = 0
 
     def __post_init__(self) -> None:
         """Refuse numbers that no map can have."""
-        for name in ("records", "keys"):
+        for name in ("records", "repeats"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"--{name} must be at least 1, got {getattr(self, name)}.")
         for name, most in (("epsilons", LARGEST_OF_RECORD), ("totals", LARGEST_EPSILON)):
@@ -152,13 +152,13 @@ def map_of(
     points: list[MapPoint] = []
     left_out: list[str] = []
     for made in (
-        baselines(real, drawing, asked.records, asked.keys),
-        points_of_models(real, drawing, MODELS, asked.totals, asked.records, asked.keys, left_out.append),
-        points_of_ways(real, drawing, some, asked.epsilons, asked.records, asked.keys, left_out.append),
+        baselines(real, drawing, asked.records, asked.repeats),
+        points_of_models(real, drawing, MODELS, asked.totals, asked.records, asked.repeats, left_out.append),
+        points_of_ways(real, drawing, some, asked.epsilons, asked.records, asked.repeats, left_out.append),
     ):
         for each in made:
             told(each)
             points.append(each)
     rules = "The rules of the table are not held by these records." if spec.domain.rules else ""
     notes = [*_NOTES, *filter(None, (remark, rules, *left_out))]
-    return ConfidentialityMap(spec.title, real.measures, asked.keys, points, notes)
+    return ConfidentialityMap(spec.title, real.measures, asked.repeats, points, notes)

@@ -82,7 +82,7 @@ ROWS = {
     "servers restore": "folder",
     "mechanisms list": "",
     "mechanisms select": "spec.yaml",
-    "mechanisms map": "spec.yaml --epsilons 1 10 --totals 1 --records 100 --keys 2 --imputation --out folder",
+    "mechanisms map": "spec.yaml --epsilons 1 10 --totals 1 --records 100 --repeats 2 --imputation --out folder",
 }
 
 

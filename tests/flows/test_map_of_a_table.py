@@ -37,7 +37,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def state(spec: Path) -> Path:
     state = spec.parent / "state"
-    asked = ["--epsilons", "2", "400", "--totals", "1", "--records", "40", "--keys", "1"]
+    asked = ["--epsilons", "2", "400", "--totals", "1", "--records", "40", "--repeats", "1"]
     assert carry_out("mechanisms map", [spec, *asked], state) == 0
     return state
 
@@ -91,7 +91,7 @@ def test_the_page_is_internal_and_nothing_is_charged(state: Path) -> None:
     ("asked", "said"),
     [
         (["--records", "0"], "--records must be at least 1, got 0"),
-        (["--keys", "-1"], "--keys must be at least 1"),
+        (["--repeats", "-1"], "--repeats must be at least 1"),
         (["--epsilons", "0"], "--epsilons must be numbers above 0"),
         (["--epsilons", "1", "2000"], "--epsilons must be at most 1,000"),
         (["--totals", "200"], "--totals must be at most 100"),

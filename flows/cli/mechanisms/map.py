@@ -37,7 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="epsilons of a whole table, for models (default: .1, 1 and 10)",
     )
     parser.add_argument("--records", type=int, metavar="N", help="records charged one by one (default: 1000)")
-    parser.add_argument("--keys", type=int, metavar="N", help="number of tables behind each point (default: 3)")
+    parser.add_argument("--repeats", type=int, metavar="N", help="number of tables behind each point (default: 3)")
     parser.add_argument(
         "--imputation", action="store_true", help="with multiple imputation too, whose fit may take minutes"
     )
@@ -69,7 +69,7 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
     from stores.vault.private_files import make_private_folder  # noqa: PLC0415
     from tasks.mapping.own_table import Asked, map_of, rows_of  # noqa: PLC0415 - imports pandas
 
-    given = {name: getattr(asked, name) for name in ("epsilons", "totals", "records", "keys")}
+    given = {name: getattr(asked, name) for name in ("epsilons", "totals", "records", "repeats")}
     wanted = Asked(
         fit_rows=_FIT_ROWS if asked.imputation else 0,
         **{name: value for name, value in given.items() if value is not None},
