@@ -174,6 +174,17 @@ class PublicTable:
     sha256: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class PublicPart:
+    """A part of the release's own table, which anyone may read: counting its rows costs nothing, and hides nothing.
+
+    Attributes:
+        part: the part of the split.
+    """
+
+    part: str
+
+
 @dataclass(frozen=True)
 class Tail:
     """What is known before any data are read about the tail of a number that is counted by growing bins.
@@ -232,8 +243,8 @@ class PlannedStep:
     Attributes:
         name: name of the draw in ledger and record.
         part: the part of the rows that it reads; None if it reads no rows, and hence costs nothing.
-        public: the public table whose rows it counts, or the release whose documents it reads, if any; it then reads no
-            part.
+        public: the public table whose rows it counts, the part of a table that is public itself, or the release whose
+            documents it reads, if any; `part` is then None.
         events: its mechanism events.
         guarantee: their cost; None if there is no differential privacy.
         record: cost of one attempt for its own record, if a theorem states it.
@@ -255,7 +266,7 @@ class PlannedStep:
 
     name: str
     part: str | None
-    public: PublicTable | EarlierRelease | None = None
+    public: PublicTable | PublicPart | EarlierRelease | None = None
     events: tuple[MechanismEvent, ...] = ()
     guarantee: Guarantee | None = NOTHING
     record: Guarantee | None = None
@@ -271,6 +282,11 @@ class PlannedStep:
     work: int = 0
     run: Run
     compile_more: Callable[[], None] | None = None
+
+    @property
+    def counts(self) -> str | None:
+        """The part whose rows it counts, at a cost or because they are public; None if it counts none."""
+        return self.public.part if isinstance(self.public, PublicPart) else self.part
 
     @property
     def task(self) -> str:

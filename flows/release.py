@@ -240,7 +240,7 @@ def _taken(
     workspace: Workspace, step: PlannedStep, parts: Mapping[str, Reference], made: Mapping[str, Reference]
 ) -> dict[str, Reference]:
     """Carry out a planned step, and return its products by name."""
-    read = None if step.part is None else part(parts, step.part)
+    read = None if step.counts is None else part(parts, step.counts)
     found = planned_step_task(workspace, step.task, read, tuple(made[name] for name in step.reads))
     return {reference.name: reference for reference in found}
 

@@ -25,8 +25,8 @@ def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
     """
     workspace, accounts = released.workspace, released.accounts
     yield "released", _records(released.published.rows or 0, workspace.spec.synthesis.records)
-    if not accounts.from_counts:
-        yield "model", _words(accounts.model)
+    if accounts.model_stated is not None:
+        yield "model", _words(accounts.model_stated)
     if accounts.tested:
         yield "one attempt", _words(accounts.record)
         yield "all candidates", _words(accounts.candidates)

@@ -128,7 +128,7 @@ def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_n
         parts = split(workspace, clean(workspace, validate(workspace, ingest(workspace))))
         made: dict[str, Reference] = {}
         for step in planned_steps(spec):
-            read = None if step.part is None else part(parts, step.part)
+            read = None if step.counts is None else part(parts, step.counts)
             found = planned_step(workspace, step.task, read, tuple(made[name] for name in step.reads))
             made |= {reference.name: reference for reference in found}
         prepare = sampler_for(spec).prepare

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from deniable.foundation.spec_values import Count, Delta, Epsilon, Positive, Strict, between
 from deniable.privacy.group_privacy import BUDGETS, amounts_of_record
+from deniable.privacy.loss import WITHOUT_NOISE
 
 _PRIORS = Fraction(1, 10**6), Fraction(10**9)
 _SHARES = Fraction(1, 1000), Fraction(1, 2)
@@ -75,6 +76,11 @@ class LearnerEntry(Strict):
     @property
     def is_paid_elsewhere(self) -> bool:
         """Whether the model is that of an earlier release, which was charged for it."""
+        return False
+
+    @property
+    def is_without_noise(self) -> bool:
+        """Whether counts have no noise, so that the table must be public, nothing is charged and nothing guaranteed."""
         return False
 
     @property
@@ -149,13 +155,26 @@ class ParameterBudget(Strict):
     estimate: Literal["mean", "map", "sample"] = "mean"
 
 
+def budget_of(entry: type[LearnerEntry]) -> type[Strict] | None:
+    """The class of a learner's budget of parameters, which an entry may leave out; None if it has none."""
+    field = entry.model_fields.get("parameters")
+    stated = () if field is None else (field.annotation, *get_args(field.annotation))
+    return next((each for each in stated if isinstance(each, type) and issubclass(each, Strict)), None)
+
+
 class CountingEntry(LearnerEntry):
     """The base class of entries of learners that use noisy counts.
 
     Attributes:
-        noise: noise added to the counts; `auto` selects the kind with smaller errors.
-        parameters: the budget of the counts.
+        noise: noise added to the counts; `auto` selects the kind with smaller errors, and `none` adds none, to a public
+            table.
+        parameters: the budget of the counts; None without noise.
     """
 
-    noise: Literal["auto", "laplace", "gaussian"]
-    parameters: ParameterBudget
+    noise: Literal["auto", "laplace", "gaussian", "none"]
+    parameters: ParameterBudget | None
+
+    @property
+    def is_without_noise(self) -> bool:
+        """Whether counts have no noise; see `LearnerEntry`."""
+        return self.noise == WITHOUT_NOISE

@@ -16,7 +16,7 @@ from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.tables import Tally
-from deniable.learners.entry import LearnerEntry
+from deniable.learners.entry import LearnerEntry, budget_of
 from deniable.learners.registry import LEARNERS, entry_of, relation_of, steps_of
 from deniable.ledger.drawing_versions import drawing_of, stream_name
 from deniable.library.frames import codes_of_frame
@@ -111,7 +111,7 @@ class Synthesizer:
         self._entry = _entry(schema, epsilon, delta, learner)
         self._steps = steps_of(self._entry, schema.domain, lambda whole: whole)
         if any(step.public is not None for step in self._steps):
-            raise InvalidInput("a learner that counts a public file needs the release flow; choose another.")
+            raise InvalidInput("a learner that counts public rows needs the release flow; choose another.")
         costs = tuple(step_cost(step, _WHOLE, step.guarantee) for step in self._steps if step.part is not None)
         document = self._entry.model_dump(mode="json", fallback=str)
         relation = relation_of(document)
@@ -244,6 +244,6 @@ def _entry(
 
 def _is_pure(model: type[LearnerEntry]) -> bool:
     """Whether a learner's noise has no delta."""
-    budget = model.model_fields["parameters"].annotation
-    fields = {} if budget is None else getattr(budget, "model_fields", {})
+    budget = budget_of(model)
+    fields = {} if budget is None else budget.model_fields
     return "delta" not in fields or not fields["delta"].is_required()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, exp, isnan
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_numbers import exact_number
@@ -30,6 +30,10 @@ PASSES_OUT_OF = 1 << 64
 _LONGEST_LAW = 1 << 20
 
 Record = dict[str, str | int | float | bool]
+
+
+WITHOUT_NOISE: Final = "none"
+"""What a spec states as `noise` if it adds none, to a public table."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,9 @@ class Guarantee:
 
 NOTHING = Guarantee(0.0, 0.0, "basic")
 """The guarantee of a mechanism that reads nothing."""
+
+TRIVIAL = Guarantee(0.0, 1.0, "trivial")
+"""The guarantee that holds for any mechanism, and so claims nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,4 +516,6 @@ def _require_noise(sensitivity: int, name: str, amount: Fraction) -> None:
 
 def noise_in_words(noise: str) -> str:
     """The kind of noise, and the method of drawing it."""
+    if noise == WITHOUT_NOISE:
+        return "none: the counts are exact"
     return f"discrete {noise.capitalize()}, drawn exactly in integers"

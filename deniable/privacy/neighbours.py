@@ -45,6 +45,7 @@ class Relation:
         sampling: what a secret split of the records does to epsilon, if it does not lower it.
         left_out: what the relation leaves out, the first lines of the list of what is not covered.
         conditions: on what the guarantee of this learner rests besides; listed before what is left out.
+        why_none: why nothing is guaranteed, if the learner is the reason; no noise is added then.
     """
 
     kind: Kind
@@ -62,6 +63,7 @@ class Relation:
     sampling: str = ""
     left_out: tuple[str, ...]
     conditions: tuple[str, ...] = ()
+    why_none: str = ""
 
     @property
     def not_covered(self) -> tuple[str, ...]:
@@ -185,6 +187,19 @@ NOTHING_HIDDEN: Final = Relation(
     ),
 )
 """No guarantee: the randomness of the draws depends on the confidential records."""
+
+PUBLIC_RECORDS: Final = replace(
+    NOTHING_HIDDEN,
+    conditions=(
+        (
+            "Records that are not public. The spec states that anyone may read the table, and the producers vouch for "
+            "it. Counts entered the model without noise, nothing was charged, and the release may reveal any record of "
+            "the table with certainty."
+        ),
+    ),
+    why_none="counts have no noise, because the table is public",
+)
+"""No guarantee: a model of public records, learnt without noise."""
 
 _PERSON: Final = replace(
     RECORD,

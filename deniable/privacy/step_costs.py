@@ -16,7 +16,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.privacy.accounting import best
 from deniable.privacy.composition import joint_split, sequential
 from deniable.privacy.group_privacy import delta_of_record, of_person, of_record
-from deniable.privacy.loss import ApproximateEvent, Guarantee, MechanismEvent, PrivacyTestEvent
+from deniable.privacy.loss import TRIVIAL, ApproximateEvent, Guarantee, MechanismEvent, PrivacyTestEvent
 
 Accountant: TypeAlias = Callable[[Sequence[MechanismEvent], float], Guarantee]
 """The tightest guarantee, at a total delta, for events on the same rows."""
@@ -83,7 +83,7 @@ class StepCost:
     @property
     def charged(self) -> Guarantee:
         """The charge to a ledger; without a guarantee, the trivial one: epsilon 0 at delta 1."""
-        return self.guarantee or Guarantee(0.0, 1.0, "trivial")
+        return self.guarantee or TRIVIAL
 
     @property
     def of_record(self) -> "StepCost":

@@ -280,8 +280,8 @@ def _expected_since_second(record: Mapping[str, Any], version: int) -> dict[str,
     """The content common to statements of all versions but the first."""
     cost, spec = record["cost"], record["spec"]["document"]
     said = {**_of_every_version(record), "statement": version, **stated_of_records(cost, spec["synthesis"])}
-    if version > _SECOND and draws_in(cost["steps"]) is not None:
-        # Records drawn from exact counts have no model, and so none with a cost of 0.
+    if version > _SECOND and (draws_in(cost["steps"]) is not None or _relation_of(record).why_none):
+        # Records drawn from exact counts have no model, and so none with a cost; a model without noise claims none.
         for name in figures(_FREE) or {}:
             del said["model"][name]
     said["model"]["choices"] = choices(cost["steps"])
@@ -360,7 +360,9 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         "model": {
             **(figures(cost["model"]) or {}),
             "structure": _of_steps(cost, "guarantee", "learn_structure"),
-            "parameters": _of_steps(cost, "guarantee", "learn_parameters") or figures(_FREE),
+            "parameters": None
+            if _relation_of(record).why_none
+            else _of_steps(cost, "guarantee", "learn_parameters") or figures(_FREE),
             "noise": noise_of(spec["learner"], cost["steps"]),
         },
         "guarantee_of_records": cost["kind"],

@@ -15,7 +15,7 @@ from deniable.learners import registry as learners
 from deniable.ledger.entries import Claim
 from deniable.ledger.verification import fault_of_claim
 from deniable.privacy.accounting import best_again
-from deniable.privacy.loss import NOTHING, Guarantee, from_record
+from deniable.privacy.loss import NOTHING, TRIVIAL, Guarantee, from_record
 from deniable.privacy.planned import EXACTLY, ExpectedStep, faults_of_figure
 from deniable.privacy.step_costs import SHARED, JointCost, StepCost, combine, joint_cost, with_paid
 from deniable.record.statement import guarantee_of
@@ -110,11 +110,12 @@ def _derived(record: Mapping[str, Any], steps: Sequence[StepCost]) -> dict[str, 
     learnt = [step for step in steps if step.step in learner]
     by_name = {step.step: step.guarantee for step in steps}
     paid = learners.paid_elsewhere(record["spec"]["document"]["learner"])
-    guaranteed = all(step.guarantee is not None for step in steps)
+    relation = learners.relation_of(record["spec"]["document"]["learner"], record["schema"].get("person"))
+    guaranteed = relation.is_guarantee and all(step.guarantee is not None for step in steps)
     return {
         "structure": by_name.get("learn_structure"),
         "parameters": by_name.get("learn_parameters"),
-        "model": paid or (combine(learnt, best_again) if learnt else NOTHING),
+        "model": TRIVIAL if relation.why_none else paid or (combine(learnt, best_again) if learnt else NOTHING),
         "candidates": by_name.get("synthesize"),
         "histogram": by_name.get("noise_seeds"),
         "record": next((step.record for step in steps if step.record is not None), None),

@@ -46,7 +46,7 @@ from schemas.spec.plan import planned_steps
 from schemas.spec.publication import missing
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.accounts import require_account
-from stores.ledger.charging import planned_charges, policy_of
+from stores.ledger.charging import planned_charges, policy_of, require_not_confidential
 from stores.ledger.database import written_time
 from stores.ledger.remembered_costs import remember_costs
 from stores.ledger.state_ledger import state_ledger
@@ -126,8 +126,8 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     if relation.most_records > 1:
         yield "noise", "scaled for one record of a person, so that all records used cost what is stated"
     yield "whole release", _whole(accounts)
-    if not accounts.from_counts:
-        yield "model", f"{in_words(accounts.model)}, by {accounts.model.accountant}"
+    if accounts.model_stated is not None:
+        yield "model", f"{in_words(accounts.model_stated)}, by {accounts.model_stated.accountant}"
     if (seeds := seeds_in_words(accounts)) is not None:
         yield "seeds", seeds
     if accounts.record is not None:
@@ -340,6 +340,8 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
     """Return whether the release would be allowed, the verdict in words, its charge, and the budget left."""
     books, now, known = trial_books(spec, state)
     lines = []
+    if spec.learner.is_without_noise:
+        return _verdict_without_noise(spec, state)
     try:
         charges = planned_charges(spec, accounts)
         seed_cost = books.policy(spec.dataset_name).seed_cost
@@ -356,6 +358,16 @@ def _verdict(spec: ReleaseSpec, accounts: Accounts, state: Path) -> tuple[bool, 
     except DeniableError as refusal:
         return False, f"[red]The release would be refused:[/red] {escape(str(refusal))}", lines
     return True, "[green]The budget allows this release.[/green]", lines
+
+
+def _verdict_without_noise(spec: ReleaseSpec, state: Path) -> tuple[bool, str, list[tuple[str, str]]]:
+    """Return the same for a release without noise, which is for public tables and costs nothing."""
+    try:
+        require_not_confidential(state, spec)
+    except DeniableError as refusal:
+        return False, f"[red]The release would be refused:[/red] {escape(str(refusal))}", []
+    words = "[yellow]Nothing is guaranteed, and nothing is charged.[/yellow] The table must be public."
+    return True, words, [("charged", "nothing")]
 
 
 def trial_books(spec: ReleaseSpec, state: Path) -> tuple[LedgerState, str, bool]:

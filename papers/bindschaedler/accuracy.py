@@ -186,9 +186,9 @@ def model_accuracy(people: People, *, tested: int = TESTED) -> Part:
         title="accuracy of the model for each attribute",
         verdict="close",
         why="The paper draws bars and prints no number. Ours have its order: random guess, marginals, model, "
-        "forest, with the model often near the forest. The model has no noise and is computed with the learner's "
-        "own mathematics, because no release of this project may be made without noise; that is safe here, because "
-        f"the records are public. The forest has {tested:,} records to learn from, and is one of the evaluation's: "
+        "forest, with the model often near the forest. The model is the learner's without noise "
+        "(`noise: none`), a mode that guarantees nothing and is for public tables such as this one. "
+        f"The forest has {tested:,} records to learn from, and is one of the evaluation's: "
         "it can be below the model, which learns from all.",
         product=("deniable/models/bayes_net.py", "deniable/evaluation/classifiers.py"),
         checks=tuple(checks),

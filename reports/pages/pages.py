@@ -135,7 +135,7 @@ def cost_lines(spec: ReleaseSpec, accounts: Accounts) -> list[CostLine]:
     lines = [
         ("Structure", "which attributes depend on which", accounts.structure, False),
         ("Parameters", "the probabilities", accounts.parameters, False),
-        ("Model", "structure and parameters together", None if accounts.from_counts else accounts.model, True),
+        ("Model", "structure and parameters together", accounts.model_stated, True),
         ("One attempt", "the record that one attempt may produce", accounts.record, False),
         ("Candidates", f"all {spec.synthesis.attempts:,} that were tested", accounts.candidates, False),
         ("Draws", "all draws from exact figures, which are not released", accounts.charged_draws, False),
@@ -192,8 +192,8 @@ def cost_cards(spec: ReleaseSpec, accounts: Accounts) -> list[Card]:
         one = Guarantee(float(event.epsilon or 0), float(event.delta), "basic")
         if event.outputs > 1:
             cards.append(_cost_card("One draw", one, f"of {event.outputs:,}, all charged"))
-    if not accounts.from_counts:
-        cards.append(_cost_card("The model", accounts.model, "and everything computed from it alone"))
+    if accounts.model_stated is not None:
+        cards.append(_cost_card("The model", accounts.model_stated, "and everything computed from it alone"))
     if accounts.total:
         cards.append(_cost_card("The whole release", accounts.total, "everything together"))
     else:

@@ -12,13 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deniable.privacy.loss import Guarantee
-from deniable.privacy.step_costs import StepCost
+from deniable.privacy.step_costs import SHARED, StepCost
 from deniable.samplers.registry import words_of
 from deniable.samplers.words import Box
 from reports.figures.numbers import cost
 from reports.plots.shapes import Place, draw_arrow, draw_bar, draw_box, draw_ribbon, make_sheet
 from reports.plots.theme import GRID, HOLDOUT, INK, MUTED, RELEASED, TARGET, TRAINING
 from schemas.spec.accounts import Accounts
+from schemas.spec.plan import learning_steps
 from schemas.spec.release_spec import ReleaseSpec
 
 _PURPOSES = {
@@ -81,10 +82,12 @@ def draw_method_diagram(spec: ReleaseSpec, accounts: Accounts, records: int) -> 
     spans, bottom = _spans(shares)
     height = max(bottom, _TOP + boxes) + 0.25
     figure, axes = make_sheet(_WIDTH, height)
-    between = "chance of the draws" if accounts.from_counts else "noise"
-    _draw_sides(axes, height, "noise and privacy test" if accounts.tested else between)
+    is_public = bool(accounts.relation.why_none)
+    between = "chance of the draws" if accounts.from_counts else "no noise" if is_public else "noise"
+    whose = "public" if is_public else "confidential"
+    _draw_sides(axes, height, "noise and privacy test" if accounts.tested else between, whose)
     draw_bar(axes, (_TABLE, _TOP, _TOP + _FULL), _BAR, MUTED)
-    axes.text(_TABLE, _TOP - 0.09, "the confidential table", color=INK, fontsize=10, fontweight="bold", va="bottom")
+    axes.text(_TABLE, _TOP - 0.09, f"the {whose} table", color=INK, fontsize=10, fontweight="bold", va="bottom")
     _draw_parts(axes, shares, spans)
     first = _TOP + max(bottom - _TOP - boxes, 0) / 2
     middles = {}
@@ -112,9 +115,11 @@ def method_in_words(spec: ReleaseSpec, accounts: Accounts, records: int) -> str:
     started = "; ".join(f"from {item.part}: {', '.join(item.lines)}" for item in taken if not item.learnt)
     box = _box(spec)
     begun = "" if box is None else " " + box.begun.format(started=started)
+    is_public = bool(accounts.relation.why_none)
+    learnt = f"Learnt without noise: {learnt}" if is_public else f"Learnt with noise: {learnt}" if learnt else ""
     return (
-        f"Each record of the confidential table is assigned at random to one part: {shares}. "
-        f"{f'Learnt with noise: {learnt}' if learnt else 'Nothing is learnt'}.{begun} {records:,} records are made."
+        f"Each record of the {'public' if is_public else 'confidential'} table is assigned at random to one part: "
+        f"{shares}. {learnt or 'Nothing is learnt'}.{begun} {records:,} records are made."
     )
 
 
@@ -126,10 +131,17 @@ def _shares(spec: ReleaseSpec) -> dict[str, Fraction]:
 
 
 def _taken(spec: ReleaseSpec, accounts: Accounts) -> list[_Taken]:
-    """Everything that is taken from the confidential table."""
+    """Everything that is taken from the table."""
     taken = [
         _Taken(_LEARNT.get(step.step, "Probabilities"), _spent(step.guarantee), step.part) for step in accounts.learnt
     ]
+    if accounts.relation.why_none:
+        counted = [step for step in learning_steps(spec) if step.counts is not None]
+        read = spec.split.probabilities
+        taken += [
+            _Taken("Probabilities", ("exact counts",), str(step.counts) if step.counts in read else SHARED)
+            for step in counted
+        ]
     box = _box(spec)
     if box is not None:
         taken += [
@@ -173,12 +185,12 @@ def _spans(shares: Mapping[str, Fraction]) -> tuple[dict[str, Place], float]:
     return spans, place - _GAP
 
 
-def _draw_sides(axes: Axes, height: float, between: str) -> None:
-    """Label the confidential side and the published side, and draw the line between them."""
+def _draw_sides(axes: Axes, height: float, between: str, whose: str) -> None:
+    """Label the side of the table and the published side, and draw the line between them."""
     axes.plot([_NOISE, _NOISE], [0.5, height - 0.05], color=TARGET, linewidth=1.6, linestyle=(0, (2, 2)), zorder=2)
     away = 0.16 + 0.048 * len(between)
     axes.text(_NOISE, 0.26, between, color=TARGET, fontsize=10, fontweight="bold", ha="center", va="center")
-    for x, side, words in ((_NOISE - away, "right", "confidential"), (_NOISE + away, "left", "published")):
+    for x, side, words in ((_NOISE - away, "right", whose), (_NOISE + away, "left", "published")):
         axes.text(x, 0.26, words, color=MUTED, fontsize=9, ha=side, va="center")
     for start, end in ((_TABLE, _NOISE - away - 1.0), (_NOISE + away + 0.85, _RECORDS + _RECORDS_SIZE[0])):
         axes.plot([start, end], [0.26, 0.26], color=GRID, linewidth=1)
@@ -205,7 +217,8 @@ def _draw_records(
     model = sum(learnt) / len(learnt) if learnt else first
     records = (model + others[0]) / 2 if others else model
     if not accounts.from_counts:
-        lines = (f"ε = {cost(accounts.model.epsilon)}", f"δ = {cost(accounts.model.delta)}")
+        stated = accounts.model_stated
+        lines = ("no guarantee",) if stated is None else (f"ε = {cost(stated.epsilon)}", f"δ = {cost(stated.delta)}")
         draw_box(axes, (_MODEL, model - _MODEL_SIZE[1] / 2), _MODEL_SIZE, "Model", lines, colour=RELEASED)
         for middle in learnt:
             draw_arrow(axes, (_BOXES + _BOX_WIDTH, middle), (_MODEL, model), MUTED)

@@ -12,7 +12,7 @@ from deniable.foundation.domain import Person
 from deniable.learners.registry import paid_elsewhere, relation_of
 from deniable.mechanisms import PlannedStep, step_cost
 from deniable.privacy.group_privacy import of_person
-from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
+from deniable.privacy.loss import NOTHING, TRIVIAL, Guarantee, MechanismEvent
 from deniable.privacy.loss_laws import without_law
 from deniable.privacy.neighbours import RECORD, Relation
 from deniable.privacy.step_costs import JointCost, StepCost, combine, joint_cost, with_paid
@@ -31,7 +31,8 @@ class Accounts:
         from_counts: whether records are drawn from exact counts without a model, with every draw charged.
         relation: the neighbouring relation and the privacy unit, from which every sentence about them is rendered.
         person: the people, if the table may have several records of each; None if the privacy unit is one record.
-        model: cost of the model, which an earlier release may have been charged for.
+        model: cost of the model, which an earlier release may have been charged for; TRIVIAL if it was learnt without
+            noise.
         total: cost of the whole release; None if it has no differential privacy, for the reason `why_none`.
         paid: cost of a model for which an earlier release was charged; None if this one learns its own.
         learnt: the costs of the steps that make the model.
@@ -52,7 +53,12 @@ class Accounts:
     @property
     def why_none(self) -> str:
         """Why there is no differential privacy, if there is none."""
-        return words_of(self.kind).WHY_NONE
+        return self.relation.why_none or words_of(self.kind).WHY_NONE
+
+    @property
+    def model_stated(self) -> Guarantee | None:
+        """Cost of the model; None if there is no model, or if nothing is guaranteed."""
+        return None if self.from_counts or not self.relation.is_guarantee else self.model
 
     @property
     def person_stated(self) -> dict[str, Any] | None:
@@ -70,9 +76,9 @@ class Accounts:
         return self._of("learn_structure")
 
     @property
-    def parameters(self) -> Guarantee:
-        """Cost of learning the probabilities."""
-        return self._of("learn_parameters") or NOTHING
+    def parameters(self) -> Guarantee | None:
+        """Cost of learning the probabilities; None without noise."""
+        return None if self.relation.why_none else self._of("learn_parameters") or NOTHING
 
     @property
     def candidates(self) -> Guarantee | None:
@@ -160,14 +166,15 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     prepare = sampler_for(spec).prepare
     drawn = [] if prepare is None else [drawn_cost(spec, prepare, learnt)]
     steps, person, paid = [*learnt, *drawn], spec.person, paid_elsewhere(dict(spec.learner))
+    relation = relation_of(dict(spec.learner), None if person is None else person.document())
     return Accounts(
         kind=spec.synthesis.guarantee,
         tested=spec.synthesis.tests,
         from_counts=spec.synthesis.draws_from_counts,
-        relation=relation_of(dict(spec.learner), None if person is None else person.document()),
+        relation=relation,
         person=person,
-        model=paid or (combine(learnt) if learnt else NOTHING),
-        total=with_paid(_total(steps), paid),
+        model=TRIVIAL if relation.why_none else paid or (combine(learnt) if learnt else NOTHING),
+        total=with_paid(_total(steps) if relation.is_guarantee else None, paid),
         paid=paid,
         learnt=tuple(learnt),
         drawn=tuple(drawn),

@@ -14,8 +14,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.spec_values import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon, Probability
+from deniable.learners.entry import budget_of
 from deniable.learners.registry import LEARNERS, READING
 from deniable.learners.registry import entry_of as learner_entry
+from deniable.privacy.loss import WITHOUT_NOISE
 from deniable.samplers.registry import SAMPLERS
 from deniable.samplers.registry import entry_of as sampler_entry
 
@@ -155,13 +157,17 @@ def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
         work.fill("learner.noise", "gaussian", "the noise with the smaller errors for tables of many attributes")
     if asked and not _may_ask(work, kind, " and ".join(asked)):
         return
-    if "parameters" not in fields:
-        return
+    if "parameters" in fields and work.get("learner.noise") != WITHOUT_NOISE:
+        _complete_budget(work, asked, kind)
+
+
+def _complete_budget(work: _Completing, asked: Mapping[str, Any], kind: str) -> None:
+    """Set the budget of a learner's parameters."""
     delta = asked.get("delta", _DELTA)
     if asked and work.get("synthesis.guarantee") == _SHARED_TOTAL:
         _share_with_seeds(work, asked, delta)
         return
-    budget_class = fields["parameters"].annotation
+    budget_class = budget_of(learner_entry(kind))
     is_pure = budget_class is None or not budget_class.model_fields["delta"].is_required()
     if not is_pure or "delta" in asked:
         work.fill(
@@ -225,7 +231,9 @@ def _delta(stated: Any) -> Fraction | None:
 def _may_ask(work: _Completing, kind: str, names: str) -> bool:
     """Whether one epsilon for the whole release determines the learner's budget and nothing else is charged."""
     seeded = work.get("synthesis.guarantee") == _SHARED_TOTAL
-    if "parameters" not in learner_entry(kind).model_fields or _has_structure(work, kind):
+    if work.get("learner.noise") == WITHOUT_NOISE:
+        said = "must be left out if learner.noise is none, because nothing is guaranteed then"
+    elif "parameters" not in learner_entry(kind).model_fields or _has_structure(work, kind):
         said = f"must be left out for a learner of kind {kind}, whose entry has its own budgets"
     elif seeded and "epsilon" not in names:
         said = "must be left out without epsilon, the epsilon of the whole release"

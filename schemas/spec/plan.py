@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from deniable.learners.cfs.parameters import ParameterMechanism
+from deniable.learners.cfs.parameters import ParameterMechanism, WithoutNoise
 from deniable.learners.entry import CountingEntry, LearnerEntry
 from deniable.learners.marginals.baseline import baseline_of
 from deniable.learners.registry import draws_of, steps_of
@@ -67,7 +67,7 @@ def products_of(spec: ReleaseSpec) -> Mapping[str, Product]:
     return {product.name: product for step in planned_steps(spec) for product in step.makes}
 
 
-def baseline_for(spec: ReleaseSpec) -> ParameterMechanism | None:
+def baseline_for(spec: ReleaseSpec) -> ParameterMechanism | WithoutNoise | None:
     """The marginals with which a release is compared; None if its learner counts nothing."""
     learner = learner_of_record(spec)
     if not isinstance(learner, CountingEntry):

@@ -634,6 +634,16 @@ class ReleaseSpec(Strict):
 
     @field_validator("synthesis")
     @classmethod
+    def _is_without_seeds(cls, synthesis: "SamplerEntry", info: ValidationInfo) -> "SamplerEntry":
+        learner = info.data.get("learner")
+        if learner is not None and learner.is_without_noise and (synthesis.tests or synthesis.parts):
+            raise ValueError(
+                f"must be seedless if learner.noise is none, which hides no seed, got {synthesis.guarantee}"
+            )
+        return synthesis
+
+    @field_validator("synthesis")
+    @classmethod
     def _has_seeds(cls, synthesis: "SamplerEntry", info: ValidationInfo) -> "SamplerEntry":
         split = info.data.get("split")
         if isinstance(split, Split) and split.seeds == 0 and "seeds" in synthesis.parts:
@@ -697,6 +707,11 @@ class ReleaseSpec(Strict):
         named = budget.dataset if budget is not None else None
         own = named or Path(dataset).stem
         relation = learners.relation_of(dict(learner))
+        if learner.is_without_noise and budget is not None:
+            raise ValueError(
+                "must be left out if learner.noise is none: a budget is for a confidential table, which no noise would "
+                "hide, and a public one is charged nothing"
+            )
         if domain is not None:
             _require_unit(domain.person, named, own, relation)
         if relation.is_replacement != own.endswith(REPLACED):

@@ -22,6 +22,7 @@ from deniable.command_names import command_line
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.keys import new_secret
 from deniable.ledger.entries import Policy, canonical
+from deniable.ledger.state import account_name
 from schemas.regular_files import opened_regular
 from schemas.spec.release_spec import DatabaseSource, FileSource, ReleaseSpec
 from stores.keys.secret_file import make_once
@@ -117,6 +118,40 @@ def require_account(state: Path, spec: ReleaseSpec, ledger: Ledger, *, opened: b
                 f"`budget: {{dataset: {min(policies)}}}` in the spec; if they are others: {_command(dataset)}."
             )
     return marks
+
+
+def require_unknown(state: Path, spec: ReleaseSpec, ledger: Ledger) -> None:
+    """Refuse a dataset or a source that the ledger has an account for: it is confidential, whatever a spec states.
+
+    A source is recognised by its place or its content (`source_marks`). The same people in another file cannot be
+    recognised; that they are public is the word of those who release them. Nothing is written.
+
+    Args:
+        state: the state folder.
+        spec: what is to be released without noise.
+        ledger: the state folder's ledger.
+
+    Raises:
+        Refused: the ledger knows it as confidential.
+    """
+    policies, marks = ledger.policies(), source_marks(state, spec)
+    known, name = _known(state, policies), account_name(Path(spec.dataset).stem)
+    by_source = {dataset for mark in marks for dataset in known.get(mark, ())}
+    # Accounts of people, and of guarantees of another kind, are named after the dataset.
+    by_name = {dataset for dataset in policies if name in _beginnings(dataset)}
+    found = by_source | by_name
+    if found:
+        raise Refused(
+            f"a release with noise: none must be of a table that the ledger does not know as confidential, and "
+            f"{spec.name} is of dataset {min(found)}, which has an account; state noise and a budget, or name a public "
+            "table."
+        )
+
+
+def _beginnings(dataset: str) -> set[str]:
+    """The names of accounts with which that of a dataset begins, each up to a hyphen, and the whole of it."""
+    parts = dataset.split("-")
+    return {account_name("-".join(parts[:number])) for number in range(1, len(parts) + 1)}
 
 
 def declared(policy: Policy, ledger: Ledger, people: str | None, sources: tuple[str, ...]) -> Policy:

@@ -21,7 +21,7 @@ from deniable.privacy.step_costs import StepCost
 from schemas.references import Reference
 from schemas.spec.accounts import Accounts, SpentSoFar
 from schemas.spec.release_spec import Budget, ReleaseSpec
-from stores.ledger.accounts import admit
+from stores.ledger.accounts import admit, require_unknown
 from stores.ledger.ledger import Ledger, Reserved
 from stores.ledger.state_ledger import state_ledger
 from stores.vault.scratch import is_scratch
@@ -60,8 +60,12 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
     Raises:
         NoPolicy: neither the ledger nor the spec has a budget.
         BudgetExceeded: it would cost more than is left; nothing was charged.
+        Refused: it adds no noise, and the ledger knows its dataset or its source as confidential.
     """
     ledger, spec = open_ledger(workspace), workspace.spec
+    if spec.learner.is_without_noise:
+        require_not_confidential(workspace.state, spec)
+        return
     if not is_scratch(workspace.state):
         admit(workspace.state, spec, ledger, None if spec.budget is None else policy_of(spec, spec.budget))
     commitment = workspace.key().commitment()
@@ -75,6 +79,19 @@ def require_room(workspace: Workspace, accounts: Accounts) -> None:
     ledger.policy(spec.dataset_name)
     if planned:
         ledger.check(*planned)
+
+
+def require_not_confidential(state: Path, spec: ReleaseSpec) -> None:
+    """Refuse a release without noise of anything that the state folder's ledger knows as confidential.
+
+    Args:
+        state: the state folder.
+        spec: the spec of a release without noise.
+
+    Raises:
+        Refused: the ledger has an account or a charge for the dataset, or knows its source as that of an account.
+    """
+    require_unknown(state, spec, state_ledger(state))
 
 
 def planned_charges(spec: ReleaseSpec, accounts: Accounts) -> list[Charge]:

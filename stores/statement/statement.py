@@ -100,7 +100,7 @@ def statement(
         **relation_in(accounts.relation),
         **of_each_person(accounts.person_stated, VERSION),
         "model": {
-            **(_figures(None if accounts.from_counts else accounts.model) or {}),
+            **(_figures(accounts.model_stated) or {}),
             "structure": _figures(accounts.structure),
             "parameters": _figures(accounts.parameters),
             "noise": noise_of(_document(spec)["learner"], _plain_steps(accounts)),

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 from platform import python_version
 from tempfile import TemporaryDirectory
@@ -25,7 +26,7 @@ from mlflow.types import ColSpec, DataType, Schema
 from deniable.foundation.errors import Refused
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.registry import relation_of
-from deniable.privacy.loss import Guarantee
+from deniable.privacy.loss import TRIVIAL, Guarantee
 from deniable.record.schema_document import describe_domain
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
@@ -75,7 +76,7 @@ def record_model(step: StepRecord, model: Reference, guarantee: Guarantee) -> st
             _write_folder(folder, model.path, workspace.spec, logged)
             client.log_model_artifacts(logged.model_id, str(folder))
             now = int(time.time() * 1000)
-            cost = {"epsilon.model": guarantee.epsilon, "delta.model": guarantee.delta}
+            cost = {"epsilon.model": inf if guarantee == TRIVIAL else guarantee.epsilon, "delta.model": guarantee.delta}
             metrics = [
                 Metric(name, _short(value), now, 0, model_id=logged.model_id, **_learnt_from(step))
                 for name, value in cost.items()
@@ -134,7 +135,7 @@ def _description(workspace: Workspace, guarantee: Guarantee, logged: LoggedModel
         title=workspace.spec.title,
         attributes=workspace.spec.domain.names,
         guarantee=guarantee,
-        changed=relation_of(dict(workspace.spec.learner), None if person is None else person.document()).changed,
+        relation=relation_of(dict(workspace.spec.learner), None if person is None else person.document()),
         words=in_words,
         kind=workspace.spec.synthesis.guarantee,
         model_id=logged.model_id,

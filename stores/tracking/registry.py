@@ -14,7 +14,8 @@ from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import PERMISSION_DENIED, RESOURCE_ALREADY_EXISTS, RESOURCE_DOES_NOT_EXIST, ErrorCode
 
 from deniable.foundation.errors import Refused
-from schemas.provenance import RECORD, Provenance
+from deniable.privacy.loss import TRIVIAL
+from schemas.provenance import RECORD, Provenance, Spent
 from schemas.spec.accounts import accounts_of
 from stores.servers.ui_links import artifact_page, mlflow_pages, registered_name, releases_page, run_page
 from stores.statement.statement import TEMPLATES, statement_in_short
@@ -156,7 +157,7 @@ def _tags(record: Provenance, record_digest: str) -> dict[str, str]:
         _RELEASE: record.release.id,
         _PUBLISHED: record.signed.time,
         "guarantee": record.cost.kind,
-        "epsilon.model": _shown(record.cost.model.epsilon),
+        "epsilon.model": _shown(_epsilon_of(record.cost.model)),
         "epsilon.total": _shown(total.epsilon if total is not None else None),
         APPROVED_BY: approval.by if approval is not None else NOBODY,
         "record": record_digest,
@@ -172,6 +173,11 @@ def _description(workspace: Workspace, record: Provenance, experiment: str) -> s
         release=release,
         signed=artifact_page(experiment, workspace.mlflow_run_id, f"public/{RECORD}"),
     )
+
+
+def _epsilon_of(spent: Spent) -> float | None:
+    """The epsilon of a cost; None for the trivial one, which claims nothing."""
+    return None if spent.accountant == TRIVIAL.accountant else spent.epsilon
 
 
 def _shown(epsilon: float | None) -> str:

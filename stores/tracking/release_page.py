@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 
+from deniable.privacy.loss import TRIVIAL
 from deniable.privacy.rounding import rounded_up
 from schemas.provenance import RECORD, Provenance, Resource, Spent
 from schemas.spec.accounts import accounts_of
@@ -133,7 +134,8 @@ def _totals(record: Provenance) -> dict[str, float]:
     record_cost = next((step.record for step in cost.steps if step.record is not None), None)
     for name, guarantee in {"model": cost.model, "record": record_cost, "total": cost.total}.items():
         if guarantee is not None:
-            figures[f"epsilon.{name}"] = inf if guarantee.epsilon is None else guarantee.epsilon
+            claimed = None if guarantee.accountant == TRIVIAL.accountant else guarantee.epsilon
+            figures[f"epsilon.{name}"] = inf if claimed is None else claimed
             figures[f"delta.{name}"] = guarantee.delta
     return figures
 

@@ -24,7 +24,7 @@ def account(workspace: Workspace) -> Accounts:
         accounts = accounts_of(workspace.spec)
         require_room(workspace, accounts)
         step.planned(accounts.total, accounts.events)
-        spent = accounts.total or (None if accounts.from_counts else accounts.model)
+        spent = accounts.total or accounts.model_stated
         step.parameters(accountant="none" if spent is None else spent.accountant)
     return accounts
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from deniable.foundation.errors import Refused
 from deniable.measurements.document import with_sampling
-from deniable.mechanisms import MEASURED, Counter, EarlierRelease, Made, PlannedStep, Product
+from deniable.mechanisms import MEASURED, Counter, EarlierRelease, Made, PlannedStep, Product, PublicTable
 from reports.plots.products import picture_of
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import accounts_of, cost_of, cost_when_charged
 from schemas.spec.plan import planned_steps, products_of
 from schemas.spec.release_spec import ReleaseSpec
-from stores.ledger.charging import commit, opened_streams, reserve
+from stores.ledger.charging import commit, opened_streams, require_not_confidential, reserve
 from stores.tracking.model_record import record_model
 from stores.tracking.step_run import StepRecord, recorded_step
 from stores.vault.models import read_product
@@ -30,14 +30,14 @@ def planned_step(
     Args:
         workspace: the release.
         step: the name of its task.
-        part: codes of the part that the step reads; None if it reads none.
+        part: codes of the part that the step reads, at a cost or because it is public; None if it reads none.
         given: the products of earlier steps that it reads, as listed in the plan.
 
     Returns:
         The products, as listed in the plan.
 
     Raises:
-        Refused: the spec has no such step.
+        Refused: the spec has no such step, or it would count a table without noise that a ledger knows as confidential.
     """
     plan = step_of(workspace.spec, step)
     read = given if part is None else (part, *given)
@@ -47,9 +47,11 @@ def planned_step(
         products = {item.name: read_product(products_of(workspace.spec)[item.name], item) for item in given}
         if plan.foresee is not None:
             plan.foresee(products)
-        charge = None if part is None else _reserve(workspace, plan, part, given)
+        if part is not None and plan.part is None:
+            require_not_confidential(workspace.state, workspace.spec)
+        charge = None if part is None or plan.part is None else _reserve(workspace, plan, part, given)
         made = _run(workspace, plan, part, given, products)
-        if part is not None:
+        if charge is not None:
             cost = cost_of(workspace.spec, plan)
             record.spent(cost.guarantee, cost.events)
         _record_figures(record, made)
@@ -98,7 +100,9 @@ def _counter(workspace: Workspace, plan: PlannedStep, part: Reference | None) ->
         return PartCounter(workspace, part, plan.task)
     if isinstance(plan.public, EarlierRelease):
         return EarlierDocuments(workspace, plan.public)
-    return _NoRows() if plan.public is None else PublicCounter(workspace.spec, plan.public, workspace.state)
+    if isinstance(plan.public, PublicTable):
+        return PublicCounter(workspace.spec, plan.public, workspace.state)
+    return _NoRows()
 
 
 class _NoRows:

@@ -159,7 +159,7 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("split__holdout", 0.3, "split.holdout: must keep the sum of the probabilities at most 1, got 1.1"),
         ("split__structure", 0, "if and only if split.structure is positive"),
         ("learner__kind", "of tomorrow", "learner: must have the kind loglinear, cfs"),
-        ("learner__noise", "none", "learner.noise: must be 'laplace' or 'gaussian'"),
+        ("learner__noise", "normal", "learner.noise: must be 'laplace', 'gaussian' or 'none'"),
         ("learner__structure", None, "learner.structure: must be given, the budget with which the graph is learnt"),
         ("learner__structure", 1, "learner.structure: must be a mapping of keys, got 1."),
         ("learner__structure__delta", 0, "learner.structure.delta: must be greater than 0, got 0"),

@@ -276,7 +276,7 @@ MUTANTS = (
             _STEPS + "test_candidates_are_added_to_noise_on_the_same_records",
         ),
         (
-            'return self.guarantee or Guarantee(0.0, 1.0, "trivial")',
+            "return self.guarantee or TRIVIAL",
             'return self.guarantee or Guarantee(0.0, 0.0, "trivial")',
             "what has no guarantee is charged nothing",
             _STEPS + "test_what_has_no_guarantee_is_charged_as_what_holds_of_anything",

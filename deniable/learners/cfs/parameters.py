@@ -148,6 +148,31 @@ def integer_weights(probabilities: Probabilities) -> Weights:
 
 
 @dataclass(frozen=True)
+class WithoutNoise:
+    """Exact counts of each attribute by its parents' buckets, for a public table: nothing is guaranteed or charged.
+
+    Attributes:
+        prior: total Dirichlet mass of a configuration, divided equally among the values.
+    """
+
+    prior: Fraction = Fraction(1)
+
+    def run(self, counts: FamilyCounts, graph: Graph, _: StreamOpener) -> BayesNet:
+        """Estimate the probabilities by the posterior mean of the exact counts; no randomness is used.
+
+        Args:
+            counts: counts of the public rows, cross-classified by the parents in `graph`.
+            graph: the graph.
+        """
+        sizes = zip(counts.domain.cardinalities, counts.tables, strict=True)
+        return BayesNet(
+            counts.domain,
+            graph,
+            tuple(integer_weights(posterior_mean(table, float(self.prior / size))) for size, table in sizes),
+        )
+
+
+@dataclass(frozen=True)
 class ParameterRecipe:
     """The budget of the parameters, and the estimation of probabilities from noisy counts.
 

@@ -10,6 +10,7 @@ from deniable.foundation.errors import InvalidInput
 from deniable.foundation.spec_values import Strict, domain_known_to
 from deniable.learners.cfs.given_graph import MOST_CELLS, cells_of, graph_in_spec
 from deniable.learners.entry import CountingEntry, ParameterBudget, StructureBudget
+from deniable.privacy.loss import WITHOUT_NOISE
 
 _LONGEST_NAME = 1000
 _MOST_ATTRIBUTES = 10_000
@@ -102,10 +103,11 @@ class Entry(CountingEntry):
     """The papers' Bayesian network: a graph, then probabilities.
 
     Attributes:
-        noise: noise added to entropies and counts.
+        noise: noise added to entropies and counts; `none`, of a public table with a public graph, guarantees nothing.
         structure: the learning of the graph; left out if the graph is given.
         graph: a public graph, instead of one that is learnt.
-        parameters: the learning of the probabilities.
+        parameters: the learning of the probabilities; left out without noise.
+        accept_no_differential_privacy: must be true without noise, and left out otherwise.
     """
 
     reads_buckets: ClassVar[bool] = True
@@ -116,13 +118,42 @@ class Entry(CountingEntry):
     }
 
     kind: Literal["cfs"]
-    noise: Literal["laplace", "gaussian"]
+    noise: Literal["laplace", "gaussian", "none"]
     # Omitted from all written forms if the spec leaves it out; it has this or the structure's budget.
     graph: GivenGraph | None = Field(default=None, exclude_if=lambda graph: graph is None)
     structure: StructureBudget | None = Field(
         default=None, exclude_if=lambda structure: structure is None, validate_default=True
     )
-    parameters: ParameterBudget
+    parameters: ParameterBudget | None = Field(
+        default=None, exclude_if=lambda parameters: parameters is None, validate_default=True
+    )
+    accept_no_differential_privacy: bool = Field(
+        default=False, exclude_if=lambda accepted: not accepted, validate_default=True
+    )
+
+    @field_validator("parameters")
+    @classmethod
+    def _pays_for_noise(cls, parameters: ParameterBudget | None, info: ValidationInfo) -> ParameterBudget | None:
+        is_without = info.data.get("noise") == WITHOUT_NOISE
+        if "noise" in info.data and is_without != (parameters is None):
+            raise ValueError(
+                "must be left out if noise is none, because exact counts have no budget"
+                if is_without
+                else "must be given, the budget with which the probabilities are learnt"
+            )
+        return parameters
+
+    @field_validator("accept_no_differential_privacy")
+    @classmethod
+    def _is_said(cls, accepted: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - pydantic calls it
+        is_without = info.data.get("noise") == WITHOUT_NOISE
+        if "noise" in info.data and is_without != accepted:
+            raise ValueError(
+                "must be true if noise is none, which is for public tables and gives no differential privacy"
+                if is_without
+                else "must be left out unless noise is none"
+            )
+        return accepted
 
     @field_validator("structure")
     @classmethod
@@ -132,6 +163,8 @@ class Entry(CountingEntry):
                 "must be given, the budget with which the graph is learnt, or graph instead, a public graph; got "
                 f"{'neither' if structure is None else 'both'}"
             )
+        if structure is not None and info.data.get("noise") == WITHOUT_NOISE:
+            raise ValueError("must be left out if noise is none; state graph instead, a public graph")
         return structure
 
     @property

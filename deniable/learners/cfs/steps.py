@@ -11,14 +11,14 @@ from typing import Any
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import StreamOpener
+from deniable.foundation.keys import Parameter, StreamOpener
 from deniable.foundation.tables import FamilyCounts, PairCounts
 from deniable.learners.cfs.given_graph import graph_in_spec
 from deniable.learners.cfs.noise_of_rows import caution_of_rows, most_rows, rows_of_graph
-from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe
+from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe, WithoutNoise
 from deniable.learners.cfs.spec import Entry
 from deniable.learners.cfs.structure import StructureMechanism, StructureRecipe
-from deniable.mechanisms import GRAPH, MODEL, Counter, Made, PartDelta, PlannedStep
+from deniable.mechanisms import GRAPH, MODEL, Counter, Made, PartDelta, PlannedStep, PublicPart
 from deniable.models.graph import Graph
 
 
@@ -31,6 +31,8 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
         delta_of: see PartDelta.
     """
     parameters = entry.parameters
+    if entry.noise == "none" or parameters is None:
+        return _without_noise(entry, domain)
     tables = ParameterRecipe(
         epsilon=parameters.epsilon,
         delta=delta_of(parameters.delta),
@@ -55,6 +57,24 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
     rows = most_rows(domain, structure.max_cost)
     caution = caution_of_rows(domain, rows, tables.calibrate(domain).events, learnt=True)
     return _structure_step(learnt, domain), parameter_step(tables, domain, caution)
+
+
+def _without_noise(entry: Entry, domain: Domain) -> tuple[PlannedStep, ...]:
+    """Plan the graph that the spec states, and exact counts of a public table, which cost nothing and hide nothing."""
+    if entry.graph is None:
+        raise InvalidInput("a learner of kind cfs without noise must have a graph in the spec; state a public one.")
+    decides: dict[str, Parameter] = {"noise": entry.noise}
+    counted = PlannedStep(
+        name="learn_parameters",
+        part=None,
+        public=PublicPart(part="parameters"),
+        parameters=decides,
+        shown=decides,
+        reads=("graph",),
+        makes=(MODEL,),
+        run=partial(_learn_parameters, WithoutNoise(), domain),
+    )
+    return _given_step(graph_in_spec(domain, entry.graph.model_dump()), domain), counted
 
 
 def _given_step(graph: Graph, domain: Domain) -> PlannedStep:
@@ -126,7 +146,11 @@ def parameter_step(recipe: ParameterRecipe, domain: Domain, caution: str = "") -
 
 
 def _learn_parameters(
-    mechanism: ParameterMechanism, domain: Domain, counter: Counter, given: Mapping[str, Any], open_stream: StreamOpener
+    mechanism: ParameterMechanism | WithoutNoise,
+    domain: Domain,
+    counter: Counter,
+    given: Mapping[str, Any],
+    open_stream: StreamOpener,
 ) -> Made:
     graph = Graph.from_document(domain, given["graph"])
     counts = counter.count(partial(FamilyCounts, domain, graph.parents), "parameters")

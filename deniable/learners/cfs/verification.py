@@ -9,8 +9,8 @@ from deniable.foundation.domain import Domain
 from deniable.learners.cfs.entropies import BETA_SHARE, EntropyMechanism, EntropyRecipe, entropy_queries
 from deniable.learners.cfs.given_graph import FILE, check_graph
 from deniable.privacy.common_events import count_events, noised_tables
-from deniable.privacy.loss import Guarantee
-from deniable.privacy.neighbours import RECORD, Relation
+from deniable.privacy.loss import WITHOUT_NOISE, Guarantee
+from deniable.privacy.neighbours import PUBLIC_RECORDS, RECORD, Relation
 from deniable.privacy.planned import (
     Delta,
     Document,
@@ -56,6 +56,7 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
     )
 
 
+_MODEL = "model.json"
 _PUBLIC_GRAPH = (
     "A graph that is not public. The spec states which attributes depend on which (`graph.json`), and the producers "
     "vouch that this is public; the guarantee holds only if nothing in it comes from the confidential table."
@@ -63,7 +64,9 @@ _PUBLIC_GRAPH = (
 
 
 def relation(asked: Document) -> Relation:
-    """One record added or removed; if the spec states the graph, on the condition that it is public."""
+    """One record added or removed, on condition that a graph in the spec is public; nothing without noise."""
+    if asked.get("noise") == WITHOUT_NOISE:
+        return PUBLIC_RECORDS
     return RECORD if asked.get("graph") is None else replace(RECORD, conditions=(_PUBLIC_GRAPH,))
 
 
@@ -72,6 +75,8 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
     if asked.get("graph") is None:
         return EXPECTED_STEPS
     stated = ExpectedStep(part=None, makes={"graph": FILE}, checks={FILE: check_graph})
+    if asked.get("noise") == WITHOUT_NOISE:
+        return {"learn_structure": stated, "learn_parameters": ExpectedStep(part=None, makes={"model": _MODEL})}
     return {**EXPECTED_STEPS, "learn_structure": stated}
 
 
@@ -84,7 +89,7 @@ EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
     ),
     "learn_parameters": ExpectedStep(
         part="parameters",
-        makes={"model": "model.json"},
+        makes={"model": _MODEL},
         plan=planned_parameters,
         beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["parameters"], read),
     ),

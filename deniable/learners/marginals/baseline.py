@@ -1,13 +1,13 @@
 """The papers' baseline: one-way marginals with the noise of a learner's budget, as a comparison for any learner."""
 
 from deniable.foundation.domain import Domain
-from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe
+from deniable.learners.cfs.parameters import ParameterMechanism, ParameterRecipe, WithoutNoise
 from deniable.learners.entry import CountingEntry
 from deniable.mechanisms import PartDelta
 
 
-def baseline_of(entry: CountingEntry, domain: Domain, delta_of: PartDelta) -> ParameterMechanism:
-    """Scale the noise of the marginals to a learner's budget for counts.
+def baseline_of(entry: CountingEntry, domain: Domain, delta_of: PartDelta) -> ParameterMechanism | WithoutNoise:
+    """Scale the noise of the marginals to a learner's budget for counts; without a budget, there is none.
 
     Args:
         entry: the learner's entry of the spec.
@@ -15,6 +15,8 @@ def baseline_of(entry: CountingEntry, domain: Domain, delta_of: PartDelta) -> Pa
         delta_of: see PartDelta.
     """
     budget = entry.parameters
+    if entry.noise == "none" or budget is None:
+        return WithoutNoise()
     return ParameterRecipe(
         epsilon=budget.epsilon,
         delta=delta_of(budget.delta),

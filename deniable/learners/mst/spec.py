@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from deniable.learners.entry import CountingEntry
+from deniable.learners.entry import CountingEntry, ParameterBudget
 
 
 class Entry(CountingEntry):
@@ -25,3 +25,4 @@ class Entry(CountingEntry):
     kind: Literal["mst"]
     noise: Literal["gaussian"] = "gaussian"
     pooled: Literal["noisy", "uniform"] = "noisy"
+    parameters: ParameterBudget

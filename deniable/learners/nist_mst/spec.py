@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from deniable.foundation.spec_values import Count, Positive, PublicFile, Sha256, Strict, domain_known_to
-from deniable.learners.entry import CountingEntry
+from deniable.learners.entry import CountingEntry, ParameterBudget
 from deniable.learners.nist_mst.public_selection import Thresholds
 
 _LONGEST_PATH = 1000
@@ -88,6 +88,7 @@ class Entry(CountingEntry):
     noise: Literal["gaussian"] = "gaussian"
     selection: PublicSelection
     pooled: Literal["noisy", "uniform"] = "noisy"
+    parameters: ParameterBudget
 
     @property
     def public_file(self) -> str:

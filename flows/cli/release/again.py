@@ -194,6 +194,7 @@ def _paid_model(name: str, spec: "ReleaseSpec", state: Path, keys: Path | None) 
         InvalidInput: it is missing, or has no model with a guarantee.
     """
     from deniable.learners.registry import READING  # noqa: PLC0415
+    from deniable.privacy.loss import TRIVIAL  # noqa: PLC0415
     from schemas.provenance import RECORD  # noqa: PLC0415
     from stores.record.folder_verification import verified_release  # noqa: PLC0415
     from stores.record.record_reader import (  # noqa: PLC0415
@@ -217,7 +218,8 @@ def _paid_model(name: str, spec: "ReleaseSpec", state: Path, keys: Path | None) 
             f"release and spec must be of one dataset with one schema, and {record.release.id} is of "
             f"{record.release.dataset}; name the spec that it was made from."
         )
-    if not (folder / _MODEL).is_file() or record.cost.model.epsilon is None:
+    cost = record.cost.model
+    if not (folder / _MODEL).is_file() or cost.epsilon is None or cost.accountant == TRIVIAL.accountant:
         raise InvalidInput(
             f"the release must have a public model with a guarantee, and {record.release.id} has none; release with a "
             "learner that makes one."
