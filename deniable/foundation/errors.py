@@ -22,7 +22,7 @@ class Refused(DeniableError):
 
 
 class RefusedForGood(Refused):
-    """A request that would be refused again whenever it is repeated unchanged, because public values decide it."""
+    """A request that would be refused again whenever it is repeated: public values or draws already made decide it."""
 
 
 def lacks_memory(error: BaseException | None) -> bool:

@@ -20,6 +20,7 @@ from deniable.learners.registry import entry_of as learner_entry
 from deniable.privacy.loss import WITHOUT_NOISE
 from deniable.samplers.registry import SAMPLERS
 from deniable.samplers.registry import entry_of as sampler_entry
+from deniable.samplers.rows_of_prefixes import public_total
 
 ASKED: Final = ("epsilon", "delta")
 """Entries of a short spec, both for the whole release, from which the learner's budget follows."""
@@ -322,7 +323,7 @@ def _complete_synthesis(work: _Completing, domain: Domain | None, rows: int) -> 
     kind = work.get("synthesis.guarantee")
     if kind not in SAMPLERS or sampler_entry(kind).tests:
         return
-    total = _public_total(domain)
+    total = None if domain is None else public_total(domain)
     if total is None:
         work.fill("synthesis.records", _RECORDS, "enough for shares to a percent; the schema states no public total")
     else:
@@ -341,12 +342,6 @@ def _complete_rows(work: _Completing, total: int | None) -> None:
         least = work.get("synthesis.plausible")
         rows = max(records, least if isinstance(least, int) else _PLAUSIBLE)
         work.fill("synthesis.public_rows", rows, "the records wanted; state about how many rows are read, if far more")
-
-
-def _public_total(domain: Domain | None) -> int | None:
-    """The number of records of the table, if the schema states it."""
-    totals = [sum(total.counts) for total in domain.totals] if domain is not None else []
-    return max(totals, default=0) or None
 
 
 def _complete_evaluation(work: _Completing, domain: Domain) -> None:

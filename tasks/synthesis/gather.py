@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from deniable.foundation.domain import Codes
-from deniable.foundation.errors import Refused
+from deniable.foundation.errors import RefusedForGood
 from deniable.record.exact_stops import NOTHING_PASSED, decided_exactly
 from schemas.references import Audience, Reference
 from stores.ledger.charging import commit
@@ -30,7 +30,7 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
         Codes of the released records.
 
     Raises:
-        Refused: nothing passed.
+        RefusedForGood: nothing passed; the draws follow from the release's key, so that nothing ever will.
     """
     spec = workspace.spec
     passed = sum(block.rows or 0 for block in blocks)
@@ -44,7 +44,7 @@ def gather(workspace: Workspace, blocks: Sequence[Reference], seeds: Reference |
                 "at least one candidate must pass the privacy test, got none; "
                 "raise omega, lower k, give seeds a larger share, or bring more records."
             )
-            raise decided_exactly(NOTHING_PASSED, Refused(msg))
+            raise decided_exactly(NOTHING_PASSED, RefusedForGood(msg))
         with (
             workspace.writing("released.parquet", Audience.INTERNAL) as path,
             # The published table has these row groups, whereas those of the blocks reveal how many of each chunk

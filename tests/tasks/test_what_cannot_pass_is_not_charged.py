@@ -6,18 +6,19 @@ from typing import Any
 
 import pytest
 
-from deniable.foundation.errors import RefusedForGood
+from deniable.foundation.errors import InvalidInput, RefusedForGood
 from deniable.plausible_deniability.prefix_choice import EARLIER, document_of
 from deniable.samplers.poisson_seeds.verification import check_prefix
 from flows.cli.release.design import COMMAND
 from flows.cli.release.make import COMMAND as MAKE
 from flows.cli.running import _complain_of
-from schemas.spec.release_spec import load_spec
+from schemas.spec.plan import planned_steps
+from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.ledger.state_ledger import state_ledger
 from stores.releases.resumable_releases import note_beginning
 from stores.vault.workspace import Workspace
 from tests.published import Published, another, faults, leaves, with_change
-from tests.small_release import QUICK, SPEC
+from tests.small_release import HISTOGRAM_SEEDS, QUICK, SPEC, write_small_release
 from tests.whole_release import Drawn, drawn_release
 
 TESTED = {key: value for key, value in SPEC["synthesis"].items() if key != "omega"}
@@ -62,6 +63,81 @@ def test_seeds_that_could_not_pass_are_refused_and_not_charged(
     assert "resume" not in hint
     assert hint.startswith("The same command would be refused again, whenever it is run. A changed spec begins another")
     assert "release discard people-1 removes what people-1 has done and paid for, and its charges remain." in hint
+
+
+def test_a_release_of_which_nothing_passed_ends_in_words_and_is_not_to_be_repeated(tmp_path: Path) -> None:
+    """A model foresees what twice as many people alike would pass; between that and the truth, exact counts decide."""
+    tested = TESTED | {"omega": {1: 1}, "k": 380, "eps0": 3, "epsilon": 9, "candidates": 400, "public_rows": 2400}
+    with pytest.raises(
+        RefusedForGood, match="at least one candidate must pass the privacy test, got none; raise omega"
+    ):
+        drawn_release(tmp_path, "people-1", **{**QUICK, "synthesis": tested})
+    assert charged(tmp_path) == ["learn_parameters", "synthesize"]
+
+
+# ---- what spec and schema alone tell, before a model is learnt
+
+SEEDS: dict[str, dict[str, Any]] = {
+    "tested_seeds": {**QUICK, "synthesis": TESTED | {"omega": {2: 1}, "k": 40, "public_rows": 1000}},
+    "histogram_seeds": HISTOGRAM_SEEDS,
+    "poisson_seeds": {
+        **QUICK,
+        "synthesis": HOPELESS["poisson_seeds"]["synthesis"] | {"plausible": 40, "omega": 2},
+    },
+}
+TOTAL = ',\n    totals=[public_total(30, source="a register")],\n'
+
+
+def with_total(folder: Path, **changes: Any) -> ReleaseSpec:
+    """A spec of a table whose schema states a public total of 30 rows."""
+    place = write_small_release(folder, people=[], **changes)
+    schema = place.with_name("people.py")
+    stated = schema.read_text().replace('target="employed",\n', 'target="employed"' + TOTAL)
+    schema.write_text("from schemas.rules import public_total\n" + stated)
+    return load_spec(place)
+
+
+@pytest.mark.parametrize("guarantee", SEEDS)
+def test_more_people_alike_than_the_table_has_rows_are_refused_before_anything_is_charged(
+    guarantee: str, tmp_path: Path
+) -> None:
+    synthesis = SEEDS[guarantee]["synthesis"]
+    if guarantee == "histogram_seeds":
+        synthesis = synthesis | {"k": 40, "beta": 1e-3, "max_rows": 10_000}
+    spec = with_total(tmp_path, **{**SEEDS[guarantee], "synthesis": synthesis})
+    said = r"must be at most 30, the number of rows that the schema states, .*, got [4-9][0-9]; "
+    with pytest.raises(InvalidInput, match=said):
+        list(planned_steps(spec))
+
+
+def test_a_threshold_above_the_largest_number_of_rows_is_refused(tmp_path: Path) -> None:
+    synthesis = SEEDS["histogram_seeds"]["synthesis"] | {"k": 3000, "beta": 1e-3, "max_rows": 3000}
+    spec = load_spec(write_small_release(tmp_path, people=[], **{**HISTOGRAM_SEEDS, "synthesis": synthesis}))
+    with pytest.raises(InvalidInput, match=r"threshold .* must be at most 3,000, synthesis\.max_rows, .* got 3,0"):
+        list(planned_steps(spec))
+
+
+LIKELY = {
+    "tested_seeds": (
+        {"k": 400},
+        {"k": 120},
+        "250 of 1,000 rows, and 0.0% of the candidates would be expected to pass, 0 of 1,500",
+    ),
+    "histogram_seeds": ({"k": 400}, {"k": 20}, "all 4 combinations of the 2 attributes with the fewest values"),
+}
+
+
+@pytest.mark.parametrize("guarantee", LIKELY)
+def test_a_plan_warns_of_a_number_that_few_combinations_can_reach(guarantee: str, tmp_path: Path) -> None:
+    many, few, said = LIKELY[guarantee]
+    for place, numbers, warned in (("many", many, True), ("few", few, False)):
+        synthesis = SEEDS[guarantee]["synthesis"] | numbers
+        if guarantee == "histogram_seeds":
+            synthesis |= {"beta": 1e-3, "max_rows": 1000}
+        folder = tmp_path / place
+        spec = load_spec(write_small_release(folder, people=[], **{**SEEDS[guarantee], "synthesis": synthesis}))
+        caution = [*planned_steps(spec)][-1].caution
+        assert (said in caution) == warned, caution
 
 
 # ---- a prefix that the model chooses

@@ -1,10 +1,12 @@
 """The prefix that attempts copy follows from the predicted shares, and a stated choice is checked by them."""
 
+from math import prod
 from typing import Any
 
 import pytest
 
 from deniable.foundation.errors import Refused
+from deniable.plausible_deniability.pass_law import PassLaw
 from deniable.plausible_deniability.prefix_choice import (
     EARLIER,
     choose_length,
@@ -13,7 +15,9 @@ from deniable.plausible_deniability.prefix_choice import (
     faults_of_document,
     faults_of_earlier,
 )
-from deniable.samplers.poisson_seeds.sampler import advice_on_rows
+from deniable.samplers.poisson_seeds.sampler import advice_on_law, advice_on_rows
+from deniable.samplers.poisson_seeds.spec import Entry
+from tests.chosen_buckets import PEOPLE
 
 NAMES = ["age", "sex", "school", "work", "home"]
 SHARES = [0.99, 0.8, 0.61, 0.2]
@@ -143,3 +147,13 @@ def test_seeds_are_advised_against_where_few_rows_are_stated() -> None:
     assert advice_on_rows(60_000) == ""
     advice = advice_on_rows(59_999)
     assert "the guarantee seedless comes closer to the records; synthesis.public_rows is 59,999, state more" in advice
+
+
+def test_a_plan_warns_of_a_law_that_needs_more_people_alike_than_combinations_have_on_average() -> None:
+    asked = {"guarantee": "poisson_seeds", "records": 400, "chunk_candidates": 128, "total": "1", "delta": "1e-6"}
+    entry = Entry.model_validate(asked | {"public_rows": 2400, "omega": len(PEOPLE) - 2})
+    cells = prod(sorted(PEOPLE.cardinalities)[:2])
+    assert advice_on_law(entry, PEOPLE, PassLaw(2400 // cells, ())) == ""
+    advice = advice_on_law(entry, PEOPLE, PassLaw(2400 // cells + 1, ()))
+    assert f"if all {cells} combinations of the 2 attributes with the fewest values were equally common" in advice
+    assert f"{2400 / cells:,.0f} of 2,400 rows, and 0.0% of the attempts would be expected to pass" in advice

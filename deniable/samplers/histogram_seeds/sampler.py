@@ -17,14 +17,26 @@ from deniable.samplers.histogram_seeds.noisy_histogram import (
 )
 from deniable.samplers.histogram_seeds.sampling import PrefixSampler
 from deniable.samplers.histogram_seeds.spec import Entry
+from deniable.samplers.rows_of_prefixes import fewest_combinations, if_equally_common, public_total, require_reachable
 
 NOISY_SEEDS = Product(name="noisy_seeds", file="seeds.json")
 """The noisy histogram of prefixes."""
 
 
 def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
-    """Plan the sampler of a spec; see `deniable.samplers.registry.sampler_of`."""
+    """Plan the sampler of a spec; see `deniable.samplers.registry.sampler_of`.
+
+    Raises:
+        InvalidInput: no prefix can have as many rows as the threshold.
+    """
     mechanism = recipe(entry, delta_of).calibrate()
+    require_reachable(
+        mechanism.threshold,
+        "the threshold of the histogram",
+        "raise synthesis.epsilon or synthesis.delta, lower synthesis.k, or use the guarantee seedless",
+        domain,
+        rows=entry.max_rows,
+    )
     decides = {"omega": entry.omega, "threshold": mechanism.threshold}
     return Sampler(
         prepare=PlannedStep(
@@ -34,11 +46,31 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
             guarantee=mechanism.guarantee,
             parameters=decides,
             shown=decides,
+            caution=advice_on_threshold(entry, domain, mechanism.threshold),
             reads=("model",),
             makes=(NOISY_SEEDS,),
             run=partial(_noise_seeds, mechanism, domain, entry.omega),
         ),
         open=_open,
+    )
+
+
+def advice_on_threshold(entry: Entry, domain: Domain, threshold: int) -> str:
+    """Advice before a model is learnt, a clause; empty if equally common prefixes would be kept, or no bound is known.
+
+    Args:
+        entry: the entry.
+        domain: the table's domain.
+        threshold: the smallest noisy count of a prefix that is kept.
+    """
+    rows, length = entry.max_rows or public_total(domain), len(domain) - entry.omega
+    if rows is None or rows / fewest_combinations(domain, length) >= threshold:
+        return ""
+    return (
+        f"a prefix is kept if its noisy count is at least {threshold:,}, but "
+        f"{if_equally_common(domain, length, rows)}; if none is kept, all records are drawn from the model alone, and "
+        "the histogram is charged for nothing: raise synthesis.omega, lower synthesis.k or raise synthesis.epsilon, "
+        "unless some combinations are known to be far more common"
     )
 
 

@@ -29,6 +29,7 @@ from deniable.privacy.loss_laws import without_law
 from deniable.privacy.step_costs import FINENESS
 from deniable.samplers.poisson_seeds.spec import Entry
 from deniable.samplers.poisson_seeds.verification import STEP
+from deniable.samplers.rows_of_prefixes import fewest_combinations, if_equally_common, require_reachable
 from deniable.samplers.tested_seeds.sampler import SEED_INDEX
 
 _LEAST_TARGET, _MOST_TARGET, _TARGETS_PER_RECORD = 20_000, 400_000, 8
@@ -51,6 +52,12 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta, learnt: Sequence[
     """
     delta = delta_of(entry.delta)
     law = law_of(entry, float(delta), learnt)
+    require_reachable(
+        law.half,
+        "the number of plausible seeds at which half of the attempts pass",
+        "lower synthesis.plausible, give the seeds more budget, release fewer records, or use the guarantee seedless",
+        domain,
+    )
     event = law.event(entry.attempts_per_row, "seeds")
     parameters: dict[str, Parameter] = {
         **({} if entry.omega is None else {"omega": entry.omega}),
@@ -73,7 +80,7 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta, learnt: Sequence[
                 "half": law.half,
                 "full": law.full,
             },
-            caution=advice_on_rows(entry.public_rows),
+            caution=advice_on_law(entry, domain, law) or advice_on_rows(entry.public_rows),
             reads=("model",),
             makes=(SEED_INDEX,) if entry.omega is not None else (SEED_INDEX, PREFIX),
             joins_learner=True,
@@ -94,6 +101,21 @@ def advice_on_rows(public_rows: int) -> str:
         f"with fewer than {ENOUGH_ROWS:,} rows few combinations have enough plausible seeds, and the model feels what "
         "the seeds cost: the guarantee seedless comes closer to the records; synthesis.public_rows is "
         f"{public_rows:,}, state more if more are read"
+    )
+
+
+def advice_on_law(entry: Entry, domain: Domain, law: PassLaw) -> str:
+    """Advice before a model is learnt, a clause; empty if half of the attempts would pass with common combinations."""
+    length = 1 if entry.omega is None else len(domain) - entry.omega
+    rows = entry.public_rows / fewest_combinations(domain, length)
+    if rows >= law.half:
+        return ""
+    share = float(law.probability(np.array([int(rows)]))[0])
+    return (
+        f"half of the attempts pass from {law.half:,} plausible seeds on, but "
+        f"{if_equally_common(domain, length, entry.public_rows)}, and {share:.1%} of the attempts would be "
+        "expected to pass; the other records are drawn from the model alone: lower synthesis.plausible, release fewer "
+        "records or copy fewer attributes, unless some combinations are known to be far more common"
     )
 
 

@@ -30,6 +30,7 @@ from deniable.privacy.common_events import check_probability, tested_candidates
 from deniable.privacy.loss import Guarantee, PrivacyTestEvent
 from deniable.privacy.rounding import rounded_up
 from deniable.privacy.step_costs import EXACT_COUNTS
+from deniable.samplers.rows_of_prefixes import fewest_combinations, if_equally_common, require_reachable
 from deniable.samplers.tested_seeds.spec import Entry
 
 _STORED_ARRAYS = 8
@@ -56,8 +57,10 @@ def sampler(entry: Entry, domain: Domain, _: PartDelta) -> Sampler:
     """Plan the sampler of a spec; see `deniable.samplers.registry.sampler_of`.
 
     Raises:
+        InvalidInput: k is larger than the number of rows that the schema states.
         Refused: the exact form of Theorem 1 does not satisfy the epsilon per record stated in the spec.
     """
+    require_reachable(entry.k, "synthesis.k", "lower it, or use the guarantee seedless", domain)
     mechanism, omega = attempt(entry), dict(entry.omega)
     return Sampler(prepare=_prepare(entry, domain), open=partial(_open, mechanism, omega, counting(entry)))
 
@@ -97,12 +100,41 @@ def _prepare(entry: Entry, domain: Domain) -> PlannedStep:
         parameters=attempt(entry).parameters(omega)
         | ({} if scan is None else scan.parameters)
         | {"candidates": entry.candidates, "chunk_candidates": entry.chunk_candidates},
+        caution=advice_on_k(entry, domain),
         reads=("model",),
         makes=(SEED_INDEX,),
         foresee=partial(_foresee, entry, domain),
         taken_in="index_seeds",
         run=partial(_index_seeds, domain, omega),
     )
+
+
+def advice_on_k(entry: Entry, domain: Domain) -> str:
+    """Advice before a model is learnt, a clause; empty if enough would pass with equally common combinations."""
+    length = len(domain) - max(entry.omega)
+    if length == 0:
+        return ""
+    expected = np.array([entry.public_rows / fewest_combinations(domain, length)])
+    share = float(_share_that_passes(entry, expected)[0])
+    if share * entry.candidates >= entry.records:
+        return ""
+    return (
+        f"synthesis.k is {entry.k:,}, but {if_equally_common(domain, length, entry.public_rows)}, and {share:.1%} of "
+        f"the candidates would be expected to pass, {share * entry.candidates:,.0f} of {entry.candidates:,} for "
+        f"{entry.records:,} records; how common they are only the model tells, which is charged first, and if by it "
+        "none passes, the release stops before the candidates are charged: lower synthesis.k or raise synthesis.omega, "
+        "unless some combinations are known to be far more common"
+    )
+
+
+def _share_that_passes(entry: Entry, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probability of passing, given the expected number of plausible seeds among public_rows, of the same shape."""
+    scored = 1.0 if entry.scores_all else float(check_probability(entry.max_check_plausible, entry.public_rows))
+    short = entry.k - scored * expected
+    found: NDArray[np.float64] = np.where(short <= 0, 1.0, 0.0)
+    if entry.test == _RANDOMIZED:
+        found = np.exp(-float(entry.eps0) * np.maximum(short, 0))
+    return found
 
 
 def _foresee(entry: Entry, domain: Domain, given: Mapping[str, Any]) -> None:
@@ -113,20 +145,12 @@ def _foresee(entry: Entry, domain: Domain, given: Mapping[str, Any]) -> None:
     """
     from deniable.plausible_deniability.predictions import expected_rows  # noqa: PLC0415 - plans predict nothing
 
-    scored = 1.0 if entry.scores_all else float(check_probability(entry.max_check_plausible, entry.public_rows))
-
-    def passes(expected: NDArray[np.float64]) -> NDArray[np.float64]:
-        short = entry.k - _OPTIMISM * scored * expected
-        found: NDArray[np.float64] = np.where(short <= 0, 1.0, 0.0)
-        if entry.test == _RANDOMIZED:
-            found = np.exp(-float(entry.eps0) * np.maximum(short, 0))
-        return found
-
     # Candidates of the shortest prefix have the most plausible seeds.
     length = len(domain) - max(entry.omega)
     if length == 0:
         return
-    share = float(passes(expected_rows(domain, given["model"], public_rows=entry.public_rows)[length - 1]).mean())
+    expected = expected_rows(domain, given["model"], public_rows=entry.public_rows)[length - 1]
+    share = float(_share_that_passes(entry, _OPTIMISM * expected).mean())
     if share * entry.candidates < 1:
         raise RefusedForGood(
             f"some of the {entry.candidates:,} candidates must be predicted to pass, but by the public model none has "
