@@ -1,11 +1,12 @@
 """Writes the status file: which public releases still hold, as the ledger says, signed beside their folders."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.ledger.entries import Entry, Publication, Standing, StandingWord
+from deniable.record.attestation import Envelope
 from deniable.record.standing import STATUS_FILE, ReleaseStanding, Status
 from stores.keys.signed_record import signed_now
 from stores.keys.signing_keys import signing_key
@@ -17,6 +18,7 @@ from stores.vault.disk import replace_whole
 FRESH_DAYS = 90
 """How long a status file should be relied on, unless the command says otherwise."""
 MOST_FRESH_DAYS = 3660
+_DAY = len("2026-11-20")
 
 
 def status_file_place(state: Path) -> Path:
@@ -33,12 +35,12 @@ def standings_of(state: Path) -> tuple[ReleaseStanding, ...]:
     return _standings(_read(state))
 
 
-def write_status_file(state: Path, fresh_days: int = FRESH_DAYS) -> Path:
+def write_status_file(state: Path, fresh_days: int | None = None) -> Path:
     """Sign the status file, and put it in the place of the one before.
 
     Args:
         state: the state folder.
-        fresh_days: for how many days the file should be relied on.
+        fresh_days: for how many days the file should be relied on; by default, for as many as the one before.
 
     Returns:
         Its path.
@@ -47,6 +49,8 @@ def write_status_file(state: Path, fresh_days: int = FRESH_DAYS) -> Path:
         InvalidInput: the number of days is out of range.
         Refused: nothing is public yet, or there is no ledger.
     """
+    if fresh_days is None:
+        fresh_days = _days_of(status_file_place(state))
     if not 1 <= fresh_days <= MOST_FRESH_DAYS:
         raise InvalidInput(f"a status file is relied on for 1 to {MOST_FRESH_DAYS} days, got {fresh_days}.")
     read, key = _read(state), signing_key(state)
@@ -94,6 +98,16 @@ def decide_standing(state: Path, release: str, standing: StandingWord, reason: s
     decided = state_ledger(state).decide_standing(release, standing, by=operator(), reason=said, successor=successor)
     write_status_file(state)
     return decided
+
+
+def _days_of(place: Path) -> int:
+    """For how many days a status file was to be relied on when it was signed; the usual number if there is none."""
+    try:
+        status = Status.from_envelope(Envelope.from_text(place.read_bytes()))
+        days = (date.fromisoformat(status.fresh_until) - date.fromisoformat(status.signed["time"][:_DAY])).days
+    except (OSError, ValueError, InvalidInput):
+        return FRESH_DAYS
+    return days if 1 <= days <= MOST_FRESH_DAYS else FRESH_DAYS
 
 
 def _read(state: Path) -> StandingsInLedger:

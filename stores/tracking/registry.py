@@ -6,7 +6,9 @@ version is in `templates/VERSION.md.jinja`.
 """
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
@@ -15,6 +17,7 @@ from mlflow.protos.databricks_pb2 import PERMISSION_DENIED, RESOURCE_ALREADY_EXI
 
 from deniable.foundation.errors import Refused
 from deniable.privacy.loss import TRIVIAL
+from deniable.record.standing import ReleaseStanding
 from schemas.provenance import RECORD, Provenance, Spent
 from schemas.spec.accounts import accounts_of
 from stores.servers.ui_links import artifact_page, mlflow_pages, registered_name, releases_page, run_page
@@ -25,7 +28,7 @@ from stores.tracking.step_run import model_of
 from stores.vault.workspace import Workspace
 
 CURRENT = "current"
-"""The alias of the version of the most recently published release."""
+"""The alias of the version of the most recently published release that is in force."""
 
 # The tag by which the page of a logged model finds its versions.
 _VERSIONS = "mlflow.modelVersions"
@@ -89,6 +92,35 @@ def make_current(workspace: Workspace, version: ModelVersion) -> None:
         current = current_version(client, version.name)
         if current is None or _order(current) <= _order(version):
             client.set_registered_model_alias(version.name, CURRENT, version.version)
+
+
+def leave_current(state: Path, standings: Iterable[ReleaseStanding]) -> None:
+    """Make no version current whose release is withdrawn or superseded: the last one in force is, or none.
+
+    Args:
+        state: the state folder.
+        standings: whether each public release still holds.
+
+    Raises:
+        RecordFailed: MLflow does not accept it.
+    """
+    by_dataset: dict[str, set[str]] = {}
+    for each in standings:
+        ours = by_dataset.setdefault(each.dataset, set())
+        if each.standing == "in force":
+            ours.add(each.release)
+    with recording(state, patiently=False) as client:
+        for dataset, in_force in by_dataset.items():
+            name = registered_name(dataset)
+            current = current_version(client, name)
+            if current is None or current.tags.get(_RELEASE) in in_force:
+                continue
+            versions = client.search_model_versions(f"name = '{name}'")
+            left = [version for version in versions if version.tags.get(_RELEASE) in in_force]
+            if left:
+                client.set_registered_model_alias(name, CURRENT, max(left, key=_order).version)
+            else:
+                client.delete_registered_model_alias(name, CURRENT)
 
 
 def version_of(client: MlflowClient, name: str, release_id: str) -> ModelVersion | None:

@@ -15,13 +15,15 @@ from mlflow.entities import LoggedModel
 from mlflow.entities.model_registry import ModelVersion
 
 from deniable.foundation.errors import DeniableError, Refused
+from deniable.ledger.entries import StandingWord
 from flows.release import release
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
+from stores.releases.status_file import decide_standing, standings_of
 from stores.servers.ui_links import TRAINING_PAGES, registered_name
-from stores.tracking.registry import CURRENT, register_model
+from stores.tracking.registry import CURRENT, leave_current, register_model
 from tests.mlflow_copies import mlflow_uri
 from tests.quick_databases import mlflow_made_once
 from tests.small_release import write_small_release
@@ -99,6 +101,23 @@ def test_the_current_model_is_loaded_by_the_name_of_its_dataset_and_draws(
     assert kept.read_bytes() == (two[1].workspace.release_folder / "model.json").read_bytes()
 
 
+def test_the_last_version_in_force_is_current_and_none_if_all_were_withdrawn(
+    tmp_path: Path, client: MlflowClient
+) -> None:
+    made = [published(tmp_path, f"left-{number}", "left", **SEEDLESS) for number in (1, 2, 3)]
+    state = made[0].workspace.state
+
+    def current_after(release_id: str, standing: StandingWord, successor: str = "") -> str | None:
+        decide_standing(state, release_id, standing, "wrong", successor)
+        leave_current(state, standings_of(state))
+        version = client.get_registered_model("left").aliases.get(CURRENT)
+        return None if version is None else client.get_model_version("left", version).tags["release"]
+
+    assert current_after("left-1", "withdrawn") == "left-3"
+    assert current_after("left-3", "superseded", "left-2") == "left-2"
+    assert current_after("left-2", "withdrawn") is None
+
+
 def test_no_place_on_this_machine_stands_in_a_version(two: tuple[Drawn, Drawn], client: MlflowClient) -> None:
     for version in versions_of("registered", client):
         said = json.dumps([version.source, version.description, version.tags])
@@ -132,7 +151,7 @@ def test_a_release_that_fails_leaves_no_version_of_its_model(tmp_path: Path, cli
     few = changes("failing", synthesis__k=1300, synthesis__public_rows=1300, synthesis__gamma=1.01)
     spec = write_small_release(tmp_path / "spec", **few)
     # In a state folder of its own: in the one of all tests, the same people belong to another account.
-    with pytest.raises(DeniableError, match="must pass the privacy test"):
+    with pytest.raises(DeniableError, match="must be predicted to pass"):
         release(spec, tmp_path / "state")
     assert client.get_experiment_by_name("failing") is not None
     assert versions_of("failing", client) == []

@@ -3,7 +3,7 @@
 import json
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from shutil import copytree
 
@@ -111,6 +111,22 @@ def test_a_status_file_that_is_late_or_too_early_shows_nothing_and_a_withdrawal_
     assert "ask for a later one" in late
     assert agency.run("release", "withdraw", "people-1", "--reason", "wrong") == 0
     assert agency.verify("people-1") == DOES_NOT_HOLD
+
+
+def test_a_status_file_is_written_for_as_many_days_as_the_one_before(agency: Agency) -> None:
+    def days() -> int:
+        return (date.fromisoformat(agency.status.fresh_until) - datetime.now(UTC).date()).days
+
+    assert agency.run("release", "status", "--write") == 0
+    assert days() == 90
+    assert agency.run("release", "status", "--write", "--days", "400") == 0
+    assert agency.run("release", "status", "people-1", "--reviewed", "looked at") == 0
+    assert days() == 400
+    renew_status_file(agency.state)
+    assert days() == 400
+    status_file_place(agency.state).write_text("damaged")
+    assert agency.run("release", "status", "--write") == 0
+    assert days() == 90
 
 
 def test_what_another_key_signed_or_somebody_changed_is_not_believed(

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.learners.aim.candidates import candidates, countable, size_limit
-from deniable.learners.aim.plan import MEASURING, RoundsPlan, _amounts, rho_of_table, rounded
+from deniable.learners.aim.plan import MEASURING, RoundsPlan, _amounts, rho_of_choice, rho_of_table, rounded
 from deniable.learners.aim.spec import Entry
 from deniable.learners.aim.steps import steps
 from deniable.learners.aim.workload import Workload
@@ -180,3 +180,11 @@ def test_the_step_is_planned_with_what_decides_the_draw() -> None:
 def test_a_round_whose_root_is_a_number_of_six_digits_is_not_reduced() -> None:
     """Epsilon 1 costs 1/8, which is all that is left for the choice."""
     assert _amounts(Fraction(1, 8) / (1 - MEASURING)).epsilon == 1
+
+
+def test_a_root_that_was_rounded_up_to_six_digits_is_reduced_below_what_is_left() -> None:
+    """A hair less than epsilon 1 costs, of which the root is rounded to 1."""
+    left = Fraction(1, 8) - Fraction(1, 10**30)
+    amounts = _amounts(left / (1 - MEASURING))
+    assert amounts.epsilon == Fraction(999_999, 10**6)
+    assert rho_of_choice(amounts.epsilon) < left

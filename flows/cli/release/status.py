@@ -15,17 +15,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reviewed", metavar="WHY", help="note that this release was reviewed, and why it stays; it is published"
     )
     parser.add_argument("--write", action="store_true", help="sign the status file again, to be published")
-    parser.add_argument("--days", type=int, metavar="N", help="with --write: for how many days to rely on it (90)")
+    parser.add_argument("--days", type=int, metavar="N", help="with --write: days to rely on it (as before, or 90)")
 
 
 def _run(asked: argparse.Namespace, state: Path) -> int:
     from deniable.foundation.errors import InvalidInput  # noqa: PLC0415 - here and below: only what the command needs
-    from stores.releases.status_file import (  # noqa: PLC0415
-        FRESH_DAYS,
-        decide_standing,
-        standings_of,
-        write_status_file,
-    )
+    from stores.releases.status_file import decide_standing, standings_of, write_status_file  # noqa: PLC0415
 
     if asked.days is not None and not asked.write:
         raise InvalidInput("--days is for a status file that is written; add --write.")
@@ -39,7 +34,7 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
     width = max((len(each.release) for each in found), default=0)
     show([f"{each.release.ljust(width)}  {each.in_words}" for each in found] or ["No release is public."])
     if asked.write:
-        show([f"Signed: {write_status_file(state, FRESH_DAYS if asked.days is None else asked.days)}"])
+        show([f"Signed: {write_status_file(state, asked.days)}"])
     return DONE
 
 

@@ -21,7 +21,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(asked: argparse.Namespace, state: Path) -> int:
-    from stores.releases.status_file import decide_standing, status_file_place  # noqa: PLC0415 - opens the ledger
+    from stores.releases.status_file import (  # noqa: PLC0415 - here and below: only what the command needs
+        decide_standing,
+        standings_of,
+        status_file_place,
+    )
+    from stores.tracking.client import RecordFailed  # noqa: PLC0415
+    from stores.tracking.registry import leave_current  # noqa: PLC0415
 
     if asked.replaced_by:
         decide_standing(state, asked.release, "superseded", asked.reason, asked.replaced_by)
@@ -29,6 +35,10 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
     else:
         decide_standing(state, asked.release, "withdrawn", asked.reason)
         told = f"{asked.release} is withdrawn for good. Its folder stays where it is, and its cost stays charged."
+    try:
+        leave_current(state, standings_of(state))
+    except RecordFailed as error:
+        show([f"The decision stands, and MLflow still shows the model of {asked.release} as current: {error}"])
     show([told, f"Publish {status_file_place(state)} beside the release, so that those who verify it know."])
     return DONE
 

@@ -251,6 +251,10 @@ PROOFS: tuple[Proof, ...] = (
         proof="Each value has the same part of the words: their probabilities are those of weight 1 each, and no data "
         "are involved.",
     ),
+    Proof(
+        mutants={"31f8b41dadf1": "rho is rounded in the direction -2"},
+        proof="Rounding looks at the sign of the direction alone: down in both cases.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
