@@ -22,12 +22,14 @@ from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteGaussian
+from deniable.foundation.rules import Impossible
 from deniable.learners.loglinear.estimation.counting import Partition, RowCounter
-from deniable.learners.mst.learning import Learnt, learn
+from deniable.learners.mst import learning as mst_learning
+from deniable.learners.mst.learning import Learnt, impossible_cells, learn
 from deniable.learners.mst.measuring import Queries
 from deniable.learners.mst.network import network_of
-from deniable.learners.mst.plan import Layout, MstPlan, MstRecipe, planned
-from deniable.learners.mst.pooling import pooled
+from deniable.learners.mst.plan import Layout, MstPlan, MstRecipe, planned, stated_plan
+from deniable.learners.mst.pooling import pooled, without_noise
 from deniable.learners.mst.published import faults_of_estimates, faults_of_noise, faults_of_tree
 from deniable.learners.mst.selection import candidates, choose_tree, dependence, expected_counts
 from deniable.learners.mst.steps import made_of
@@ -230,6 +232,46 @@ def test_no_more_is_measured_than_was_planned() -> None:
         with pytest.raises(InvalidInput, match="no more may be measured than was planned"):
             once_more()
     assert (len(queries.tables), len(queries.choices)) == drawn == (7, 3)
+
+
+def test_pairs_without_any_score_are_offered_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which pairs are candidates is public: a pair that looks independent is one, among others that do not."""
+    offered: list[list[int]] = []
+
+    class Noting(Queries):
+        def choose(self, scores: Sequence[int], pairs: Sequence[tuple[int, int]]) -> int:
+            offered.append(list(scores))
+            return super().choose(scores, pairs)
+
+    monkeypatch.setattr(mst_learning, "dependence", lambda counts, _: int(counts.shape == (4, 3)))
+    plan = plan_for()
+    learn(Noting(plan, streams(0)), RowCounter(lambda: [people(500)]), "noisy")
+    assert offered[0] == [1, 0, 0, 0, 0, 0]
+    assert 0 in offered[1]
+
+
+def test_what_rules_forbid_is_impossible_among_pooled_values() -> None:
+    rule = Impossible("codebook", (("town", ("a", "b")), ("sex", ("m",))))
+    domain = replace(PEOPLE, rules=(rule,))
+    pools = [without_noise(size) for size in domain.cardinalities]
+    # Towns a and b are pooled, c and d are by themselves; only the pool of a and b is never with m.
+    pools[0] = replace(pools[0], bucket_of=np.array([2, 2, 0, 1], np.uint16), counts=np.zeros(3, np.int64))
+    pools[3] = replace(pools[3], bucket_of=np.array([0, 1], np.uint16), counts=np.zeros(2, np.int64))
+    (found,) = impossible_cells((0, 1, 3), pools, domain)
+    assert found.attributes == (0, 3)
+    assert found.cells.tolist() == [[False, False], [False, False], [False, True]]
+    # A pool that holds one more town is possible.
+    pools[0] = replace(pools[0], bucket_of=np.array([1, 1, 1, 0], np.uint16), counts=np.zeros(2, np.int64))
+    assert list(impossible_cells((0, 3), pools, domain)) == []
+
+
+def test_events_that_are_missing_leave_a_plan_of_the_right_form() -> None:
+    recipe = MstRecipe(Fraction(1), Fraction(1, 10**6))
+    for domain in (PEOPLE, binary(1)):
+        layout = Layout.of_tree(domain)
+        plan = stated_plan(recipe, domain, layout, ())
+        assert plan.one_way_variance == 1
+        assert len(plan.table_variances) == (1 if layout.choices else len(layout.cliques))
 
 
 @dataclass

@@ -255,6 +255,19 @@ PROOFS: tuple[Proof, ...] = (
         mutants={"31f8b41dadf1": "rho is rounded in the direction -2"},
         proof="Rounding looks at the sign of the direction alone: down in both cases.",
     ),
+    Proof(
+        mutants={"380c3616dfb9": "the variance of no table is 2"},
+        proof="Without an attribute of several values nothing is measured: no noise of that variance is drawn, and no "
+        "event names it.",
+    ),
+    Proof(
+        mutants={"4909814ee8ce": "one more variance where events are missing"},
+        proof="Of the variances, as many are read as there are tables, from the first on.",
+    ),
+    Proof(
+        mutants={"919e8643dfb8": "the stream of the model's records does not name their number"},
+        proof="The number is a constant of the code: no two draws differ in it.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
