@@ -51,12 +51,13 @@ _QUOTES_NOTHING = re.compile(r"(\S+, )?(line \d+: )?a codebook must ")
 _LINE = re.compile(r"(?:\S+, )?(line \d+)\b")
 
 
-def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
+def read_codebooks(paths: Sequence[Path], form: str | None = None, sheets: Sequence[str] = ()) -> Codebook:
     """Read a codebook from one or more files; later files complete the descriptions in earlier ones.
 
     Args:
         paths: the files.
         form: the format of all files, one of `FORMATS`; recognised by default.
+        sheets: the sheets that describe the table, of each file that is a spreadsheet; its first one by default.
 
     Returns:
         The codebook, with its faults; `schemas.codebooks.drafting.draft_of` refuses it if it has any.
@@ -70,7 +71,7 @@ def read_codebooks(paths: Sequence[Path], form: str | None = None) -> Codebook:
         if path in catalogs and len(paths) > len(catalogs):
             # It has the labels of the values in a file beside it.
             continue
-        read = _read(path, form, catalogs)
+        read = _read(path, form, catalogs, sheets)
         if not read.variables and not read.faults:
             read.faults.append(f"a codebook must describe variables, got none; check that {path} is one.")
         whole.complete(read.variables.values())
@@ -116,7 +117,7 @@ def _without_quotes(faults: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _read(path: Path, form: str | None, catalogs: Sequence[Path]) -> Codebook:
+def _read(path: Path, form: str | None, catalogs: Sequence[Path], sheets: Sequence[str]) -> Codebook:
     """Read one file."""
     form = form or _OF_SUFFIX.get(path.suffix.lower())
     try:
@@ -129,7 +130,9 @@ def _read(path: Path, form: str | None, catalogs: Sequence[Path]) -> Codebook:
                 f"{path}; name the .sas7bdat file first."
             )
         if form == "spreadsheet" or (form is None and is_of(SPREADSHEET, path.name)):
-            return read_csv(_first_sheet(path))
+            return _of_sheets(path, sheets)
+        if sheets:
+            raise InvalidInput(f"--sheet names sheets of a spreadsheet, and {path} is none; leave it out.")
         if form == "arff":
             return read_arff(_header(path))
         content = read_regular(path, _WHAT, _LONGEST)
@@ -143,15 +146,48 @@ def _read(path: Path, form: str | None, catalogs: Sequence[Path]) -> Codebook:
     raise InvalidInput(msg)
 
 
-def _first_sheet(path: Path) -> str:
-    """The first sheet of a spreadsheet as text of a CSV codebook."""
-    require_regular(path, _WHAT)
+def names_of_sheets(path: Path) -> tuple[str, ...]:
+    """The names of the sheets of a spreadsheet; none if the file is no spreadsheet.
+
+    Raises:
+        InvalidInput: it is not complete.
+    """
+    if not is_of(SPREADSHEET, path.name) or not path.is_file():
+        return ()
     library = library_for(f"the codebook {path}", "python_calamine")
     try:
         with opened_regular(path, _WHAT), library.load_workbook(str(path)) as book:
-            rows = book.get_sheet_by_index(0).to_python(skip_empty_area=True)
-    except (library.CalamineError, IndexError):
+            return tuple(book.sheet_names)
+    except library.CalamineError:
         raise InvalidInput(f"the codebook must be a complete spreadsheet, and {path} is not; save it again.") from None
+
+
+def _of_sheets(path: Path, names: Sequence[str]) -> Codebook:
+    """A codebook in sheets of a spreadsheet, each of which is like one in CSV; no other sheet is read."""
+    require_regular(path, _WHAT)
+    library = library_for(f"the codebook {path}", "python_calamine")
+    whole = Codebook()
+    try:
+        with opened_regular(path, _WHAT), library.load_workbook(str(path)) as book:
+            _require_sheets(path, names, book.sheet_names)
+            for name in names or book.sheet_names[:1]:
+                read = read_csv(_as_csv(book.get_sheet_by_name(name).to_python(skip_empty_area=True)))
+                whole.complete(read.variables.values())
+                whole.faults += [f"sheet {name}, {fault}" if len(names) > 1 else fault for fault in read.faults]
+    except library.CalamineError:
+        raise InvalidInput(f"the codebook must be a complete spreadsheet, and {path} is not; save it again.") from None
+    return whole
+
+
+def _require_sheets(path: Path, names: Sequence[str], there: Sequence[str]) -> None:
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise InvalidInput(
+            f"--sheet must name sheets of {path}, got {', '.join(missing)}; it has {', '.join(there) or 'none'}."
+        )
+
+
+def _as_csv(rows: Sequence[Sequence[Any]]) -> str:
     written = io.StringIO()
     csv.writer(written).writerows([_cell(cell) for cell in row] for row in rows)
     return written.getvalue()

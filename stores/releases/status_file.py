@@ -12,6 +12,7 @@ from stores.keys.signed_record import signed_now
 from stores.keys.signing_keys import signing_key
 from stores.ledger.ledger import StandingsInLedger, ledger_place
 from stores.ledger.state_ledger import state_ledger
+from stores.own_files import read_own
 from stores.vault.actors import operator
 from stores.vault.disk import replace_whole
 
@@ -103,7 +104,7 @@ def decide_standing(state: Path, release: str, standing: StandingWord, reason: s
 def _days_of(place: Path) -> int:
     """For how many days a status file was to be relied on when it was signed; the usual number if there is none."""
     try:
-        status = Status.from_envelope(Envelope.from_text(place.read_bytes()))
+        status = Status.from_envelope(Envelope.from_text(read_own(place)))
         days = (date.fromisoformat(status.fresh_until) - date.fromisoformat(status.signed["time"][:_DAY])).days
     except (OSError, ValueError, InvalidInput):
         return FRESH_DAYS

@@ -7,6 +7,7 @@ import pandas as pd
 import pyreadstat
 import pytest
 
+from deniable.cli.dispatch import main
 from deniable.foundation.errors import InvalidInput
 from schemas.codebooks.drafting import draft_of, schema_text
 from schemas.codebooks.reading import read_codebooks
@@ -121,3 +122,30 @@ def test_a_codebook_may_be_a_spreadsheet(tmp_path: Path) -> None:
     text = schema_text(draft_of(read_codebooks([tmp_path / "book.xlsx"]), "people"), sources=["book.xlsx"])
     assert '"sex": nominal({1: "male", 2: "female"}),' in text
     assert '"age": numeric(0, 99),' in text
+
+
+def test_the_labels_may_be_in_sheets_beside_the_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The spec names the sheet of the records, of which nothing is read."""
+    labels = [["variable", "type"], ["sex", "nominal"], ["age", "integer"]]
+    values = [["variable", "value", "label"], ["sex", 1.0, "male"], ["sex", 2.0, "female"], ["age", "0 to 99", ""]]
+    book = tmp_path / "people.xlsx"
+    write_xlsx(book, {"Labels": labels, "Data": [["sex", "age"], ["secret", 98.0]], "Values": values})
+
+    def draft(*words: str) -> int:
+        return main(["table", "draft", str(book), "--to", str(tmp_path), *words, "--state", str(tmp_path / "state")])
+
+    assert draft("--sheet", "Labels,Values") == 0
+    assert "only the sheets Labels and Values were read, and no record." in capsys.readouterr().out
+    schema, spec = ((tmp_path / f"people.{suffix}").read_text() for suffix in ("py", "yaml"))
+    assert '"sex": nominal({1: "male", 2: "female"}),' in schema
+    assert "secret" not in schema
+    assert 'people.xlsx", sheet: "Data"}' in spec
+    for wrong, said in (
+        (("--sheet", "Lables"), "must name sheets of"),
+        (("--sheet", "Labels,Values,Data", "--source", str(book)), "in a sheet that --sheet does not name"),
+    ):
+        assert draft(*wrong, "--replace") == 1
+        assert said in capsys.readouterr().err
+    (tmp_path / "book.csv").write_text("variable,type,values\nsex,nominal,m | f\n")
+    assert main(["table", "draft", str(tmp_path / "book.csv"), "--sheet", "one", "--to", str(tmp_path)]) == 1
+    assert "is none; leave it out" in capsys.readouterr().err

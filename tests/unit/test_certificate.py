@@ -18,7 +18,7 @@ from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
 from deniable.foundation.rules import Derived, Impossible
 from deniable.learners import certified
-from deniable.learners.certificate_costs import CertificateCost
+from deniable.learners.certificate_costs import CertificateCost, with_certificate
 from deniable.learners.registry import LEARNERS, entries, steps_of
 from deniable.measurements import certificate as certificates
 from deniable.measurements.certificate import (
@@ -33,7 +33,11 @@ from deniable.measurements.certificate import (
 )
 from deniable.measurements.document import Measurements, Universe
 from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
+from deniable.privacy.common_events import certificate_event
 from deniable.privacy.composition import epsilon_to_zcdp
+from deniable.privacy.loss import DiscreteGaussianEvent, Guarantee, MechanismEvent
+from deniable.privacy.planned import ExpectedStep, Planned
+from deniable.privacy.step_costs import StepCost
 from deniable.record.schema_document import describe_domain
 
 Document = dict[str, Any]
@@ -107,7 +111,9 @@ def test_margins_are_those_worked_out_by_hand() -> None:
     """A normal quantile of 1.645 standard deviations; scale times the logarithm of 1 over twice the rest."""
     assert margin(NoiseLaw("gaussian", Fraction(10**4)), 0.95) == 164
     assert margin(NoiseLaw("laplace", Fraction(100)), 0.95) == 230
-    assert abs(margin(NoiseLaw("gaussian", Fraction(10**10)), 0.95) - 164_486) < 3
+    # The widest noise that is summed, and wider noise by the normal quantile 1.644854, which it must not fall below.
+    assert margin(NoiseLaw("gaussian", Fraction(1 << 24)), 0.95) == 6737
+    assert 164_485.4 < margin(NoiseLaw("gaussian", Fraction(10**10)), 0.95) <= 164_487
     assert margin(NoiseLaw("gaussian", Fraction(1, 20)), 0.95) == 0
     for level in (0.0, 1.0, 1.5):
         with pytest.raises(InvalidInput, match="level"):
@@ -364,6 +370,44 @@ def test_a_certificate_has_the_noise_that_is_charged_from_a_stream_that_says_of_
     stream = ReleaseKey(bytes(32)).stream(step="learn", mechanism="certificate", inputs="", parameters=named)
     drawn = DiscreteLaplace(law.amount) if law.law == "laplace" else DiscreteGaussian(law.amount)
     assert found == 3 + int(drawn.sample(stream, 1)[0])
+
+
+def verified(events: tuple[MechanismEvent, ...], budget: dict[str, Any]) -> Planned:
+    """What verification expects of a step with a certificate, and with such events of it."""
+    own = DiscreteGaussianEvent(query="tables", part="parameters", outputs=1, sensitivity=1, variance=Fraction(900))
+    plan = Planned((own,) if "delta" in budget else (), lambda: iter(()), lambda _: iter(()))
+    step = ExpectedStep(part="parameters", makes={"measured": "measured.json"}, plan=lambda *_: plan)
+    expected = with_certificate({"learn": step})["learn"]
+    spec = {"learner": {"kind": "mst", "certificate": {"share": "1/100"}, "parameters": budget}}
+    cost = StepCost(
+        step="learn",
+        part="parameters",
+        probability=Fraction(1),
+        events=(own, *events),
+        guarantee=Guarantee(1, 0, "basic"),
+    )
+    return expected.plan(spec, DOMAIN, cost, lambda delta: delta)
+
+
+def test_the_variance_that_a_record_states_is_expected_if_it_is_close_and_named_if_it_is_not() -> None:
+    """Logarithms on two machines may differ in the last digits."""
+    budget = {"epsilon": "1", "delta": "1e-9"}
+    right = CertificateCost(Fraction(1), Fraction("1e-9"), Fraction(1, 100)).amount("gaussian")
+    for factor, faults in ((Fraction(1), 0), (Fraction(1001, 1000), 0), (Fraction(99, 100), 1)):
+        stated = certificate_event("gaussian", right * factor)
+        planned = verified((stated,), budget)
+        assert planned.events[-1] == stated
+        assert len(list(planned.amounts())) == faults
+    assert verified((), budget).events[-1] == certificate_event("gaussian", right)
+
+
+def test_a_budget_without_delta_is_verified_with_laplace_noise() -> None:
+    right = certificate_event("laplace", Fraction(100))
+    for stated in ((right,), (certificate_event("laplace", Fraction(50)),)):
+        planned = verified(stated, {"epsilon": "1"})
+        assert (planned.events, list(planned.amounts())) == ((right,), [])
+        assert list(planned.claim(Guarantee(0.01, 0, "basic"))) == []
+        assert len(list(planned.claim(Guarantee(0.01, 0.5, "basic")))) == 1
 
 
 @pytest.mark.parametrize("epsilon", ["1/50", "1/3", "1", "20"])

@@ -13,7 +13,7 @@ import pytest
 
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import ReleaseKey
+from deniable.foundation.keys import Parameter, ReleaseKey, StreamOpener, WordStream
 from deniable.privacy.accounting import compose
 from deniable.samplers.histogram_seeds.noisy_histogram import (
     HistogramRecipe,
@@ -195,6 +195,10 @@ def test_a_budget_that_is_none_and_half_a_promise_are_refused(change: dict[str, 
         replace(RECIPE, **change)  # type: ignore[arg-type]
 
 
+def test_the_least_promise_is_accepted() -> None:
+    assert replace(RECIPE, k=1, beta=Fraction(1, 2), max_rows=1).calibrate().threshold == RECIPE.calibrate().threshold
+
+
 def test_events_are_known_before_any_record_is_read() -> None:
     mechanism = HistogramRecipe(epsilon=Fraction(1), delta=MICRO).calibrate()
     (cells,) = mechanism.events
@@ -307,6 +311,35 @@ def test_the_noisy_number_of_records_is_near_the_true_one() -> None:
     histogram = replace(RECIPE, epsilon_rows=Fraction(1, 10)).calibrate().run(counted(people("rows"), 2), open_stream)
     assert histogram.rows is not None
     assert 0 < abs(histogram.rows - 3_000) < 300
+
+
+def test_the_number_of_no_records_has_noise_too() -> None:
+    mechanism = replace(RECIPE, epsilon_rows=Fraction(1, 10)).calibrate()
+    nobody = PrefixCounts(DOMAIN, (1, 3, 0), 2)
+
+    def opener(number: int) -> StreamOpener:
+        return partial(ReleaseKey(bytes([number]) * 32).stream, step="test", inputs="")
+
+    found = {mechanism.run(nobody, opener(number)).rows for number in range(20)}
+    assert len(found) > 5
+
+
+def test_the_streams_of_a_histogram_name_what_decides_its_noise() -> None:
+    mechanism, opened = replace(RECIPE, epsilon_rows=Fraction(1, 10)).calibrate(), []
+
+    def noting(*, mechanism: str, parameters: dict[str, Parameter]) -> WordStream:
+        opened.append((mechanism, parameters))
+        return open_stream(mechanism=mechanism, parameters=parameters)
+
+    counts = counted(people("names", 100), 3)
+    mechanism.run(counts, noting)
+    cells = {
+        "epsilon": mechanism.recipe.epsilon_cells,
+        "threshold": mechanism.threshold,
+        "columns": " ".join(map(str, counts.columns)),
+        "domain": DOMAIN.digest,
+    }
+    assert opened == [("prefix_histogram", cells), ("row_count", {"epsilon": Fraction(1, 10)})]
 
 
 def test_no_records_leave_an_empty_histogram() -> None:

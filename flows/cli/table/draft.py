@@ -14,12 +14,14 @@ from flows.cli.table.drafting import (
     counted_as,
     described_in_database,
     describes_itself,
+    has_records,
     header_lines,
     is_file,
     places_in_lines,
     read_header_of,
     require_other,
     said_of_descriptions,
+    sheet_of_records,
     wanted_columns,
     write_draft,
 )
@@ -46,6 +48,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="name of the release, and of the two files (default: that of the codebook)")
     parser.add_argument(
         "--format", choices=_formats(), help="format of the codebook (default: by its name and content)"
+    )
+    parser.add_argument(
+        "--sheet",
+        metavar="NAMES",
+        help="the sheets of a spreadsheet that describe the table, separated by commas, where its records may be in "
+        "another (default: the first sheet)",
     )
     parser.add_argument(
         "--columns", metavar="NAMES", help="the variables to include, separated by commas, or a file with their names"
@@ -139,13 +147,15 @@ def _draft_of_file(asked: argparse.Namespace, state: Path) -> int:
 
     name = asked.name or re.sub(r"[^a-z0-9_-]+", "_", asked.codebooks[0].stem.lower()).strip("_-")
     require_name(name)
-    source = asked.source or str(_default_source(asked.to, name, asked.codebooks))
-    require_other(asked.codebooks, Path(source))
+    sheets = tuple(each.strip() for each in (asked.sheet or "").split(",") if each.strip())
+    source = asked.source or str(_default_source(asked.to, name, asked.codebooks, sheets))
+    of_records = sheet_of_records(asked.codebooks, Path(source), sheets)
+    require_other(asked.codebooks if of_records is None else [], Path(source))
     if asked.columns and is_file(asked.columns):
         require_other([Path(asked.columns)], Path(source), what="list of names")
     # If the location of the table is unknown, any file may be the table, so its contents are not shown.
     quoting = asked.source is not None or Path(source).exists()
-    codebook = read_codebooks(asked.codebooks, asked.format)
+    codebook = read_codebooks(asked.codebooks, asked.format, sheets)
     what = " and ".join(map(str, asked.codebooks))
     draft = draft_of(codebook, what, wanted_columns(asked.columns), quoting=quoting)
     places = places_in_lines(codebook, draft, source)
@@ -155,7 +165,7 @@ def _draft_of_file(asked: argparse.Namespace, state: Path) -> int:
         name=name,
         folder=asked.to,
         sources=[path.name for path in asked.codebooks],
-        dialect=None if header is None else header.entries,
+        dialect={**(of_records or {}), **({} if header is None else header.entries)},
         places=places,
         source=relative_source(source, asked.to),
         epsilon=read_epsilon(asked.epsilon),
@@ -166,19 +176,24 @@ def _draft_of_file(asked: argparse.Namespace, state: Path) -> int:
     )
     _say(*_drafted(draft, files, quoting=quoting))
     _say(*said_of_descriptions(asked.codebooks))
+    if of_records is not None:
+        read = f"the sheet {sheets[0]} was" if len(sheets) == 1 else f"the sheets {' and '.join(sheets)} were"
+        _say(f"Of {source}, only {read} read, and no record.")
     if header is not None:
         _say(*header_lines(codebook, draft, Path(source), header))
     elif places:
         _say(f"{source} names no columns: the spec states where they are, as the codebook does. No record was read.")
-    elif not any(map(describes_itself, asked.codebooks)):
+    elif of_records is None and not any(map(describes_itself, asked.codebooks)):
         _say("Only the codebook was read. Use --check-header to compare the column names of the table with it.")
     _say(_next(files))
     return DONE
 
 
-def _default_source(folder: Path, name: str, codebooks: Sequence[Path]) -> Path:
+def _default_source(folder: Path, name: str, codebooks: Sequence[Path], sheets: Sequence[str]) -> Path:
     """Return the default path of the table: a codebook that describes itself, or a file with the release's name."""
-    described = next(filter(describes_itself, codebooks), None)
+    described = next(
+        (path for path in codebooks if describes_itself(path) or (sheets and has_records(path, sheets))), None
+    )
     if described is not None:
         return described
     usual = folder / f"{name}.csv"

@@ -47,6 +47,38 @@ def describes_itself(path: Path) -> bool:
     return is_of_a_statistics_program(path)
 
 
+def has_records(path: Path, sheets: Sequence[str]) -> bool:
+    """Whether a file is a spreadsheet with a sheet beside those that describe the table, if any are named."""
+    from schemas.codebooks.reading import names_of_sheets  # noqa: PLC0415 - as above
+
+    return bool(sheets) and any(name not in sheets for name in names_of_sheets(path))
+
+
+def sheet_of_records(documents: Sequence[Path], source: Path, sheets: Sequence[str]) -> "dict[str, str | int] | None":
+    """The entries of the spec for a table whose description is in other sheets of the same file.
+
+    Args:
+        documents: the codebooks.
+        source: the table.
+        sheets: the sheets that describe it.
+
+    Returns:
+        The entries: none if the records are in the first sheet; None if the table is not among the codebooks.
+
+    Raises:
+        InvalidInput: all sheets describe the table.
+    """
+    from schemas.codebooks.reading import names_of_sheets  # noqa: PLC0415 - as above
+
+    if not sheets or not any(path.exists() and source.exists() and path.samefile(source) for path in documents):
+        return None
+    there = names_of_sheets(source)
+    left = [name for name in there if name not in sheets]
+    if not left:
+        raise InvalidInput(f"the records must be in a sheet that --sheet does not name, and {source} has no other.")
+    return {} if left[0] == there[0] else {"sheet": left[0]}
+
+
 def said_of_descriptions(documents: Sequence[Path]) -> Iterator[str]:
     """Say what was read of files that describe themselves, and what their labels may disclose."""
     read = [str(path) for path in documents if describes_itself(path)]

@@ -268,6 +268,39 @@ PROOFS: tuple[Proof, ...] = (
         mutants={"919e8643dfb8": "the stream of the model's records does not name their number"},
         proof="The number is a constant of the code: no two draws differ in it.",
     ),
+    Proof(
+        mutants={"25662fcd1de0": "one more value of the noise of a certificate"},
+        proof="The value is 40 standard deviations away: it is below the last digit of the sum of the others.",
+    ),
+    Proof(
+        mutants={"182ed19fcc80": "the search for the excess begins at 1"},
+        proof="The second loop goes down as long as the tail of the number below is at most the probability, to 0 if "
+        "need be.",
+    ),
+    Proof(
+        mutants={
+            "ed5da9e55429": "the threshold has noise only if k is above 0",
+            "0c831f9e73ac": "the threshold has noise only if the sum of k is above 0",
+        },
+        proof="A test with k below 1 is refused: k is above 0.",
+    ),
+    Proof(
+        mutants={"0571f41bcd9b": "eps0 is checked together with k = 2"},
+        proof="The check refuses k below 1, which neither number is, and looks at eps0 by itself.",
+    ),
+    Proof(
+        mutants={"0430e3135e78": "a quotient at exactly the distance from a bound is worked out in fractions"},
+        proof="Fractions find the bucket by its definition. At that distance, the logarithm finds the same one.",
+    ),
+    Proof(
+        mutants={"661698dbbdd9": "the numbers of copied values in the order of the spec"},
+        proof="The order is that of a public spec. Two specs that say the same in another order then open different "
+        "streams; none that say different things come to share one.",
+    ),
+    Proof(
+        mutants={"04292376240b": "a law that takes exactly the most steps is refused"},
+        proof="The limit is on the time that a cost takes to be computed: what is refused is neither charged nor drawn.",
+    ),
 )
 
 _BY_NAME = {name: proof.proof for proof in PROOFS for name in proof.mutants}
