@@ -299,7 +299,7 @@ PROOFS: tuple[Proof, ...] = (
     ),
     Proof(
         mutants={"04292376240b": "a law that takes exactly the most steps is refused"},
-        proof="The limit is on the time that a cost takes to be computed: what is refused is neither charged nor drawn.",
+        proof="The limit is on the time of a computation: what is refused is neither charged nor drawn.",
     ),
 )
 
