@@ -11,6 +11,7 @@ METRICS: Final = (
     "compared_records",
     "marginal_distances",
     "jensen_shannon",
+    "mutual_information",
     "distinguishing_game",
     "distinct_records",
     "accuracy",

@@ -28,9 +28,13 @@ from reports.plots.commutes import draw_commutes
 from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest
 from reports.plots.measured import Measured
 from reports.plots.pairs import (
+    Dependence,
     ShownPair,
     attributes_of_a_square,
+    changed_most,
+    dependences,
     heatmap_svg,
+    information_svgs,
     largest,
     pair_errors,
     shown_pairs,
@@ -162,6 +166,7 @@ def render_report(content: ReportContent) -> str:
             "missed": [verdict for verdict in verdicts if not verdict.met],
             "panels": _panels(content),
             "pairs": _pairs(content),
+            "information": _information(content),
             "readers": readers(content.spec.key.custodian, content.spec.key.variable),
             "pictures": _pictures(content),
             "verified": verified,
@@ -208,6 +213,33 @@ def _pairs(content: ReportContent) -> Pairs | None:
     squares = squares_of(table.domain, errors)
     heatmap = heatmap_svg(table.domain, errors, squares, linked)
     return Pairs(heatmap, largest(squares), attributes_of_a_square(table.domain), shown)
+
+
+@dataclass(frozen=True)
+class Information:
+    """Mutual information of all pairs of attributes.
+
+    Attributes:
+        matrices: that of the holdout, that of the release, and the difference.
+        most: the value shown in full colour.
+        run: how many neighbouring attributes share a row or a column.
+        changed: the pairs that differ most.
+    """
+
+    matrices: list[Markup]
+    most: float
+    run: int
+    changed: list[Dependence]
+
+
+def _information(content: ReportContent) -> Information | None:
+    """Mutual information of all pairs of attributes; None if it was not measured or there is no pair."""
+    domain = content.spec.domain
+    found = dependences(domain, content.utility.series)
+    if not found:
+        return None
+    real = "public" if content.spec.evaluation.public else "real"
+    return Information(*information_svgs(domain, found, real), attributes_of_a_square(domain), changed_most(found))
 
 
 def _panels(content: ReportContent) -> list[Panel]:

@@ -1,4 +1,4 @@
-"""Errors of all pairs of attributes relative to the holdout, for a release and for real records, and the worst pairs.
+"""Pairs of attributes: their errors relative to the holdout, and how strongly they depend on each other.
 
 The figures were measured elsewhere (tasks.evaluation.evaluate_utility), on real records and without noise: they are
 internal.
@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from deniable.evaluation.contract import Table
-from deniable.evaluation.metrics import marginal_distances
+from deniable.evaluation.metrics import marginal_distances, mutual_information
 from deniable.evaluation.utility import compared_marginals
 from deniable.foundation.domain import Codes, Domain
 from reports.figures.marginals import DescribedTable
@@ -30,6 +30,7 @@ _LEVELS: Final = 8
 _WIDEST, _NARROWEST, _SIDE = 22.0, 4.0, 380.0
 _LETTER, _FONT, _GAP = 6.2, 10.0, 34.0
 _LONGEST_NAME = 14
+_WIDEST_OF_MATRIX, _SIDE_OF_MATRIX = 40.0, 260.0
 _MOST_SQUARES = 128
 """A heatmap has at most this many squares a side; in wider tables, each is of a run of neighbouring attributes."""
 
@@ -257,4 +258,102 @@ def _cells(squares: Sequence[Square], most: float, place: float, cell: float, *,
     return Markup("").join(
         Markup('<path class="error" fill-opacity="{:g}" d="{}"/>').format(level / _LEVELS, "".join(levels[level]))
         for level in sorted(levels)
+    )
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """How strongly two attributes depend on each other, as normalized mutual information.
+
+    Attributes:
+        names: the attributes.
+        real: in the holdout.
+        released: in the release.
+    """
+
+    names: tuple[str, str]
+    real: float
+    released: float
+
+    @property
+    def gap(self) -> float:
+        """The difference, above 0 if the attributes of the release depend more on each other."""
+        return self.released - self.real
+
+
+def dependences(domain: Domain, series: Mapping[str, Sequence[float]]) -> tuple[Dependence, ...]:
+    """The dependences of all pairs, in the order in which they were measured; none if they were not."""
+    pairs = compared_marginals(domain.cardinalities).get(_PAIRS, ())
+    real, released = (series.get(mutual_information.name_of(table), ()) for table in ("holdout", "released"))
+    found = zip(pairs, real, released, strict=False)
+    return tuple(Dependence((domain.names[a], domain.names[b]), one, other) for (a, b), one, other in found)
+
+
+def changed_most(found: Sequence[Dependence]) -> list[Dependence]:
+    """The pairs whose dependence differs most between the tables, the largest difference first."""
+    return sorted(found, key=lambda each: (-abs(each.gap), each.names))[:SHOWN]
+
+
+def information_svgs(domain: Domain, found: Sequence[Dependence], real: str) -> tuple[list[Markup], float]:
+    """Matrices of mutual information: of the holdout, of the release, and their difference, with one scale.
+
+    Args:
+        domain: the attributes.
+        found: the dependences of all pairs.
+        real: what the holdout is called.
+
+    Returns:
+        Three `svg` elements, and the value in full colour.
+    """
+    whole = [[each.real for each in found], [each.released for each in found], [each.gap for each in found]]
+    most = max(max(map(abs, values)) for values in whole) or 1.0
+    titles = (real, "released", f"released less {real}")
+    return [
+        _matrix_svg(domain, [each.names for each in found], values, most, title)
+        for values, title in zip(whole, titles, strict=True)
+    ], most
+
+
+def _matrix_svg(
+    domain: Domain, pairs: Sequence[tuple[str, str]], values: Sequence[float], most: float, title: str
+) -> Markup:
+    """One matrix, whose cells are blue above 0 and orange below; the depth of colour is the square root."""
+    run = attributes_of_a_square(domain)
+    firsts = domain.names[::run]
+    cell = min(_WIDEST_OF_MATRIX, max(_NARROWEST, _SIDE_OF_MATRIX / len(firsts)))
+    names = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in firsts]
+    margin = _LETTER * max(map(len, names)) + 8
+    cells: dict[tuple[int, int], list[float]] = {}
+    for (first, second), value in zip(pairs, values, strict=True):
+        cells.setdefault((domain.index(first) // run, domain.index(second) // run), []).append(value)
+    levels: dict[int, list[str]] = {}
+    for (column, row), those in cells.items():
+        mean = sum(those) / len(those)
+        level = round(_LEVELS * sqrt(abs(mean) / most)) * (1 if mean > 0 else -1)
+        x, y = margin + cell * column, 20 + cell * row
+        levels.setdefault(level, []).append(f"M{x:.1f},{y:.1f}h{cell:.1f}v{cell:.1f}h-{cell:.1f}z")
+    paths = [
+        Markup('<path class="{}" fill-opacity="{:g}" d="{}"/>').format(
+            "more" if level > 0 else "fewer", abs(level) / _LEVELS, "".join(those)
+        )
+        for level, those in sorted(levels.items())
+    ]
+    outline = Markup('<path class="ground" d="{}"/>').format(
+        "".join(each for those in levels.values() for each in those)
+    )
+    width, height = margin + cell * len(firsts) + 2, 20 + cell * len(firsts) + margin
+    return Markup(
+        '<svg class="matrix" role="img" aria-label="{}" width="{:.0f}" height="{:.0f}" viewBox="0 0 {:.0f} {:.0f}">'
+        '<text class="title" x="{:.0f}" y="12">{}</text>{}{}{}</svg>'
+    ).format(
+        f"Mutual information of each pair of attributes, {title}, from {min(values):.3f} to {max(values):.3f}.",
+        width,
+        height,
+        width,
+        height,
+        margin,
+        title,
+        _names(names, margin, cell),
+        outline,
+        Markup("").join(paths),
     )

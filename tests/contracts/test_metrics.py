@@ -43,6 +43,7 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "compared_records": None,
     "marginal_distances": Row("tvd_2way", "independent"),
     "jensen_shannon": Row("jensen_shannon", "young"),
+    "mutual_information": Row("mutual_information_gap", "independent"),
     "distinguishing_game": Row("distinguished", "independent"),
     "distinct_records": None,
     "accuracy": Row("accuracy_forest", "independent"),

@@ -21,7 +21,7 @@ from reports.pages.pages import sampled
 from reports.pages.report import ReportContent, render_report, write_report
 from reports.pages.report_links import Link
 from reports.plots.budget_line import draw_budget_line
-from reports.plots.pairs import pair_errors, shares_of_pair
+from reports.plots.pairs import changed_most, dependences, information_svgs, pair_errors, shares_of_pair
 from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
 from schemas.references import Audience
 from schemas.spec.accounts import accounts_of
@@ -93,6 +93,7 @@ def test_all_parts_are_there(page: Page) -> None:
         "graph",
         "utility",
         "pairs",
+        "information",
         "attributes",
         "risk",
         "privacy",
@@ -140,7 +141,7 @@ def test_the_commonest_of_many_names_are_shown_and_the_rest_together(content: Re
 def test_every_picture_says_in_words_what_it_shows(page: Page) -> None:
     kinds = [picture.attributes.get("class", "").split() for picture in page.all("svg")]
     pictures = [picture for picture, kind in zip(page.all("svg"), kinds, strict=True) if "curve" not in kind]
-    assert [kinds.count(kind) for kind in ([], ["heat"], ["ratios"])] == [7, 1, 6]
+    assert [kinds.count(kind) for kind in ([], ["heat"], ["ratios"], ["matrix"])] == [7, 1, 6, 3]
     assert all(len(picture.attributes["aria-label"]) > 30 for picture in pictures)
     assert "4,321" in page.text["text"]
 
@@ -434,3 +435,34 @@ def test_the_page_says_in_words_why_epsilon_falls(content: ReportContent) -> Non
     assert sampled(apart) is None
     whole = replace(accounts, learnt=tuple(replace(step, probability=Fraction(1)) for step in accounts.learnt))
     assert sampled(whole) is None
+
+
+def test_mutual_information_is_shown_of_the_holdout_and_of_the_release(content: ReportContent, html: str) -> None:
+    """Three matrices of all pairs, and the pairs that differ most in figures."""
+    domain = content.spec.domain
+    found = dependences(domain, content.utility.series)
+    assert len(found) == len(domain) * (len(domain) - 1) // 2
+    section = html.partition('<section id="information"')[2].partition("</section>")[0]
+    assert section.count("<svg") == 3
+    [worst, *_] = changed_most(found)
+    assert abs(worst.gap) == max(abs(each.gap) for each in found) > 0
+    for value in (f"{worst.real:.3f}", f"{worst.released:.3f}", f"{worst.gap:+.3f}"):
+        assert f">{value}</td>" in section
+
+
+def test_a_difference_of_mutual_information_has_a_side(content: ReportContent) -> None:
+    """What depends less in the release is orange in the third matrix alone, and equal tables have none."""
+    domain = content.spec.domain
+    found = [replace(each, real=0.4, released=0.1) for each in dependences(domain, content.utility.series)]
+    matrices, most = information_svgs(domain, found, "real")
+    assert most == 0.4
+    assert ['class="fewer" fill-opacity="0' in matrix for matrix in matrices] == [False, False, True]
+    same, _ = information_svgs(domain, [replace(each, released=0.4) for each in found], "real")
+    assert same[0].count('fill-opacity="1"') == same[1].count('fill-opacity="1"') == 1
+    assert 'fill-opacity="1"' not in same[2]
+
+
+def test_what_was_not_measured_has_no_mutual_information(content: ReportContent) -> None:
+    unmeasured = replace(content, utility=NOT_MEASURED, risk=NOT_MEASURED)
+    assert dependences(content.spec.domain, NOT_MEASURED.series) == ()
+    assert 'id="information"' not in render_report(unmeasured)

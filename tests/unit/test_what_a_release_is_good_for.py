@@ -1,20 +1,31 @@
 """A release is judged by its uses and its groups, and by how many real records are as close to others as it is."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from math import log2, sqrt
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
+from sklearn.metrics import normalized_mutual_info_score
 
 from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.contract import Scope, Value
 from deniable.evaluation.evidence import UtilityEvidence
-from deniable.evaluation.metrics import groups, jensen_shannon, marginal_distances, numbers, rare_values, subsample
+from deniable.evaluation.metrics import (
+    groups,
+    jensen_shannon,
+    marginal_distances,
+    mutual_information,
+    numbers,
+    rare_values,
+    subsample,
+)
 from deniable.evaluation.metrics.subsample import equivalent_size
 from deniable.evaluation.registry import figures_of
 from deniable.evaluation.uses import USES, Use, judged
-from deniable.evaluation.utility import count_marginals
+from deniable.evaluation.utility import MarginalCounts, count_marginals
 from deniable.foundation.domain import Attribute, Codes, Domain
 from tests.conftest import ROOT
 from tests.evaluated_release import KEY, independent, population
@@ -237,6 +248,56 @@ def test_the_error_of_a_divergence_is_the_spread_of_tables_drawn_anew() -> None:
         stated = float(np.mean([found[name].error for found in each]))
         # To first order, which is conservative where tables differ by chance alone.
         assert 0.7 * spread < stated < largest * spread
+
+
+def test_mutual_information_is_that_of_scikit_learn() -> None:
+    """Normalized by the arithmetic mean of the entropies, as the inspector of DataSynthesizer does."""
+    table = population(300, "one")
+    marginals = tuple(combinations(range(5), 2))
+    found, _ = mutual_information.normalized_information(count_marginals([table], tuple(SIZES.values()), marginals))
+    expected = [normalized_mutual_info_score(table[:, a], table[:, b]) for a, b in marginals]
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert found.max() > 0.1
+
+
+def test_mutual_information_of_copies_is_1_and_of_constants_0() -> None:
+    rows = np.array([[0, 0, 0], [1, 1, 0], [2, 2, 0]], np.uint16)
+    counted = count_marginals([rows], (3, 3, 2), ((0, 1), (0, 2)))
+    assert mutual_information.normalized_information(counted)[0] == pytest.approx([1, 0])
+    alone = count_marginals([rows[:1]], (3, 3, 2), ((0, 1),))
+    assert mutual_information.normalized_information(alone)[0].tolist() == [0]
+
+
+def test_the_slopes_of_mutual_information_are_its_differences() -> None:
+    """Of the shares of two cells, one of which gains what the other loses."""
+    counted = count_marginals([population(500, "one")], tuple(SIZES.values()), ((0, 3), (1, 4)))
+    _, slopes = mutual_information.normalized_information(counted)
+    there = np.flatnonzero(counted.counts[: counted.starts[1]] > 2)[:2]
+    ends = []
+    for step in (1, -1):
+        moved = replace_counts(counted, 1000 * counted.counts, there, step)
+        ends.append(mutual_information.normalized_information(moved)[0][0])
+    assert (ends[0] - ends[1]) * 500_000 / 2 == pytest.approx(slopes[there[0]] - slopes[there[1]], rel=1e-4)
+
+
+def replace_counts(
+    counted: MarginalCounts, counts: NDArray[np.int64], cells: NDArray[np.int64], step: int
+) -> MarginalCounts:
+    """The same table with a thousand times the rows, of which one moves from a cell to another."""
+    moved = MarginalCounts(counted.cardinalities, counted.marginals, 1000 * counted.rows)
+    moved.counts[:] = counts
+    moved.counts[cells] += (step, -step)
+    return moved
+
+
+def test_the_error_of_a_difference_of_information_is_the_spread_of_tables_drawn_anew() -> None:
+    name = mutual_information.gap_of()
+    found = [
+        measured(mutual_information, independent(400, f"i {i}"), population(50, "t"), population(400, f"h {i}"))[name]
+        for i in range(40)
+    ]
+    spread = float(np.std([each.value for each in found], ddof=1))
+    assert 0.7 * spread < float(np.mean([each.error for each in found])) < 1.6 * spread
 
 
 USE = Use(name="x", words="x", figure="x", unit="", good=0.02, usable=0.05, caution="Take care.", refusal="Do not.")
