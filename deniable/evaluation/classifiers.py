@@ -1,19 +1,23 @@
-"""Classifiers of codes by which releases are evaluated: a decision tree, a random forest and AdaBoost.
+"""Classifiers of codes by which releases are evaluated: trees, forests, AdaBoost, and two linear ones.
 
-Their cuts are those of scikit-learn's classifiers of the same names, which take ten times as long on codes, and whose
-import takes a second.
+The cuts of trees are those of scikit-learn's classifiers of the same names, which take ten times as long on codes, and
+whose import takes a second.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.evaluation.linear.classifier import Linear
+from deniable.evaluation.linear.losses import LOGISTIC, SVM
 from deniable.evaluation.tree_kernels import Cells, boost, fill_cells, vote
 from deniable.evaluation.utility import ClassifierFactory
-from deniable.foundation.domain import Codes
+from deniable.foundation.domain import Attribute, Codes
 from deniable.foundation.keys import Words, WordStream
 
 Labels = NDArray[np.integer]
@@ -103,18 +107,24 @@ class AdaBoost(_Taught):
         boost(of_row, self.cells, self.labels, columns, self.rounds, votes)
 
 
-def classifiers(words: WordStream, trees: int = TREES) -> dict[str, ClassifierFactory]:
+def classifiers(
+    words: WordStream, trees: int = TREES, attributes: Sequence[Attribute] | None = None
+) -> dict[str, ClassifierFactory]:
     """Return factories of the classifiers that a spec may name.
 
     Args:
         words: where their random numbers come from; those of one kind use the same, whatever they learn from.
         trees: number of trees of a forest.
+        attributes: the attributes from which the target is predicted, for linear classifiers; without them, these are
+            left out.
     """
     seeds = words.take(trees)
+    linear = {"logistic": LOGISTIC, "svm": SVM} if attributes is not None else {}
     return {
         "tree": lambda: Trees(seeds[:1], least=10, tries_all=True),
         "forest": lambda: Trees(seeds, least=5, share=SHARE),
         "adaboost": AdaBoost,
+        **{name: partial(Linear, loss, attributes or ()) for name, loss in linear.items()},
     }
 
 

@@ -16,7 +16,13 @@ Better: TypeAlias = Literal["low", "high", "near", "neither"]
 Knowledge: TypeAlias = Literal["nothing", "some attributes", "all attributes"]
 Target: TypeAlias = Literal["presence", "identity", "an attribute"]
 
-CLASSIFIERS: Final = {"tree": "decision tree", "forest": "random forest", "adaboost": "AdaBoost"}
+CLASSIFIERS: Final = {
+    "tree": "decision tree",
+    "forest": "random forest",
+    "adaboost": "AdaBoost",
+    "logistic": "logistic regression",
+    "svm": "support vector machine",
+}
 """The classifiers that a spec may name, in words."""
 
 BESIDE: Final[tuple[Table, Table]] = ("training", "baseline")

@@ -4,13 +4,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from deniable.evaluation.linear.losses import LOGISTIC, SVM, Loss
+from deniable.evaluation.linear.minimising import minimised
+from deniable.evaluation.linear.records import Records
 from papers.bindschaedler.erm import (
-    LOGISTIC,
-    SVM,
-    Loss,
-    Records,
     encoded,
-    minimised,
     objective,
     output_scale,
     perturbed_objective,

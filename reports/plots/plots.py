@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
+from deniable.evaluation.contract import CLASSIFIERS
 from reports.figures.decimal_places import digits_of
 from reports.plots.theme import (
     GRID,
@@ -30,7 +31,6 @@ from reports.plots.theme import (
 _WIDTH = 11.0
 _TABLE_NAMES = {"released": "released", "training": "real training", "baseline": "independent"}
 _ORDER_NAMES = {1: "one attribute", 2: "two attributes", 3: "three attributes"}
-_CLASSIFIER_NAMES = {"tree": "decision tree", "forest": "random forest", "adaboost": "AdaBoost"}
 _MANY_VALUES = 14
 _LABEL_CHARACTERS = 9
 _MOST_POINTS = 5000
@@ -138,7 +138,7 @@ def learning_panels(
                 fontweight="bold",
             )
         axes.set_ylim(len(classifiers) - 0.4, -0.6)
-    left.set_yticks(range(len(classifiers)), [_CLASSIFIER_NAMES[name] for name in classifiers], color=INK)
+    left.set_yticks(range(len(classifiers)), [CLASSIFIERS[name] for name in classifiers], color=INK)
     left.axvline(majority, color=MUTED, linewidth=1.1, linestyle=(0, (3, 3)))
     left.annotate(
         "most common class",

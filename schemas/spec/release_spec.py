@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from deniable.evaluation.contract import Scope
+from deniable.evaluation.linear.size import MOST_NUMBERS, numbers_of
 from deniable.evaluation.metrics.groups import group_attributes
 from deniable.evaluation.registry import figures_of
 from deniable.foundation.domain import PERSONS, Domain, Person
@@ -468,6 +469,10 @@ class PublicComparison(Strict):
     sha256: Sha256
 
 
+_Classifier = Literal["tree", "forest", "adaboost", "logistic", "svm"]
+_LINEAR = ("logistic", "svm")
+
+
 class Evaluation(Strict):
     """The evaluation of the release.
 
@@ -485,7 +490,7 @@ class Evaluation(Strict):
     """
 
     target: Line | None = Field(default=None, validate_default=True)
-    classifiers: Annotated[tuple[Literal["tree", "forest", "adaboost"], ...], Field(min_length=1, max_length=3)]
+    classifiers: Annotated[tuple[_Classifier, ...], Field(min_length=1, max_length=5)]
     train_rows: Annotated[Count, Field(le=_LARGEST_CHUNK)]
     quasi_identifiers: Names
     known: AnyNames
@@ -499,6 +504,17 @@ class Evaluation(Strict):
     def scope(self) -> Scope:
         """What is covered, from which the figures follow."""
         return scope_of(classifiers=self.classifiers, sensitive=self.sensitive, on_public_table=self.public is not None)
+
+    @field_validator("classifiers")
+    @classmethod
+    def _are_of_few_numbers(cls, classifiers: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        domain, linear = domain_known_to(info), [name for name in classifiers if name in _LINEAR]
+        if linear and domain is not None and (numbers := numbers_of(domain.attributes)) > MOST_NUMBERS:
+            raise ValueError(
+                f"must have no linear classifier for a table of more than {MOST_NUMBERS:,} values of categories, got "
+                f"{', '.join(linear)} for {numbers:,}; leave it out"
+            )
+        return classifiers
 
     @field_validator("target")
     @classmethod

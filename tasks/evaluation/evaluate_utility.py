@@ -123,6 +123,7 @@ def _compared(
         step="evaluate_utility", mechanism="classifiers", inputs=released.digest, parameters={}
     )
     rows = min(map(len, tables.values()))
+    predictors = [each for each in spec.domain.attributes if each.name != spec.domain.target]
     # Rows are in random order, so that the first ones are a sample.
     equal: dict[Table, Codes] = {name: tables[name][:rows] for name in _COMPARED if name in tables}
 
@@ -133,7 +134,7 @@ def _compared(
             holdout=holdout,
             rows=spec.evaluation.train_rows,
             classifiers=spec.evaluation.classifiers,
-            factories=classifiers(words),
+            factories=classifiers(words, attributes=predictors),
             groups=spec.domain.subset(spec.group_attributes),
             pool=pool,
         )

@@ -101,7 +101,7 @@ def evidence_of(kind: Kind, released: Codes, training: Codes, holdout: Codes, po
             holdout=holdout,
             rows=SOME,
             classifiers=SCOPE.classifiers,
-            factories=classifiers(words, trees=15),
+            factories=classifiers(words, 15, [each for each in domain.attributes if each.name != domain.target]),
             groups=[column for column in (3, 4) if column < m],
             pool=pool,
         )

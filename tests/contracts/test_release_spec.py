@@ -196,8 +196,8 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ("evaluation__classifiers", [], "evaluation.classifiers: must have at least 1 entry, got none."),
         (
             "evaluation__classifiers",
-            ["svm"],
-            "evaluation.classifiers: must have at least 1 entry that is right, got ['svm'].",
+            ["linear"],
+            "evaluation.classifiers: must have at least 1 entry that is right, got ['linear'].",
         ),
         ("evaluation__known", "age", "evaluation.known: must be a list, got 'age'."),
         ("learner", 3, "learner: must be a mapping of keys, got 3."),

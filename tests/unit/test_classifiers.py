@@ -6,14 +6,22 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from deniable.evaluation.classifiers import SHARE, TREES, AdaBoost, Trees, classifiers
+from deniable.evaluation.linear.classifier import RIDGE
 from deniable.evaluation.tree_kernels import Cells, purest_stump
-from deniable.foundation.domain import Codes
+from deniable.foundation.domain import Attribute, Codes
 from deniable.foundation.keys import ReleaseKey, Words, WordStream
 
 CARDINALITIES = (100, 7, 2, 3, 40, 2)
+
+ATTRIBUTES = [
+    Attribute(f"a{i}", tuple(range(size)), "numeric" if size > 9 else "nominal", tuple(range(size)))
+    for i, size in enumerate(CARDINALITIES)
+]
 
 
 def stream(name: str) -> WordStream:
@@ -123,7 +131,7 @@ def test_attributes_with_one_value_are_passed_over() -> None:
 @pytest.mark.parametrize("rows", [2, 5, 10])
 def test_few_records_are_learnt_from(rows: int) -> None:
     codes, others = table("few", rows), table("others", 7)
-    for factory in classifiers(stream("few"), trees=5).values():
+    for factory in classifiers(stream("few"), 5, ATTRIBUTES).values():
         classifier = factory()
         classifier.fit(codes, np.arange(rows) % 2)
         assert classifier.predict(others).shape == (7,)
@@ -155,3 +163,45 @@ def test_other_words_make_another_forest() -> None:
         found.append(forest.predict(others))
     assert np.array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
+
+
+def as_numbers(codes: Codes) -> NDArray[np.float64]:
+    """The numbers of `deniable.evaluation.linear.records`, in the plain way and without the constant."""
+    found = [
+        codes[:, [i]] / (size - 1) if size > 9 else np.eye(size)[codes[:, i]] for i, size in enumerate(CARDINALITIES)
+    ]
+    return np.hstack(found) / np.sqrt(len(CARDINALITIES) + 1)
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_logistic_regression_predicts_what_scikit_learn_predicts(number: int) -> None:
+    """One label against the others; scikit-learn's C is 1 / (n lambda), and its constant is a column here."""
+    codes, others = table("real", 2000), table("others", 2000)
+    wanted = labels("real", codes, number)
+    own = classifiers(stream("few"), 5, ATTRIBUTES)["logistic"]()
+    own.fit(codes, wanted)
+    constant = np.full((2000, 1), 1 / np.sqrt(len(CARDINALITIES) + 1))
+    theirs = LogisticRegression(C=1 / (2000 * RIDGE), fit_intercept=False, tol=1e-9, max_iter=2000)
+    theirs = theirs if number == 2 else OneVsRestClassifier(theirs)
+    theirs.fit(np.hstack([as_numbers(codes), constant]), wanted)
+    # Of several labels, scikit-learn compares probabilities, and ours margins, which have the same order.
+    assert (own.predict(others) == theirs.predict(np.hstack([as_numbers(others), constant]))).mean() > 0.999
+
+
+def test_the_support_vector_machine_finds_a_plane_between_two_halves() -> None:
+    """On a margin that is wide, where a machine and a regression agree with the truth, and on labels in reverse."""
+    codes, others = table("real", 2000), table("others", 2000)
+    own = classifiers(stream("few"), 5, ATTRIBUTES)["svm"]()
+    for sign in (1, -1):
+        own.fit(codes, sign * (codes[:, 1] > 3))
+        assert np.array_equal(own.predict(others), sign * (others[:, 1] > 3))
+
+
+def test_a_minimiser_of_separable_records_is_used_as_far_as_it_was_found() -> None:
+    """Evaluations do not fail on records that one step more would fit better."""
+    codes = np.zeros((4, len(CARDINALITIES)), np.uint16)
+    codes[2:, 1] = 6
+    for name in ("logistic", "svm"):
+        own = classifiers(stream("few"), 5, ATTRIBUTES)[name]()
+        own.fit(codes, np.array([0, 0, 5, 5]))
+        assert own.predict(codes).tolist() == [0, 0, 5, 5]

@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from deniable.evaluation.linear import minimising
+from deniable.evaluation.linear.losses import LOGISTIC, SVM, Loss
+from deniable.evaluation.linear.minimising import minimised
+from deniable.evaluation.linear.records import Records
 from deniable.foundation.domain import Codes
 from deniable.plausible_deniability.privacy_tests import pass_probability
 from papers import __main__ as command
@@ -23,7 +27,6 @@ from papers.bindschaedler import (
     private_training,
     releases,
 )
-from papers.bindschaedler.erm import LOGISTIC, SVM, Loss
 from papers.bindschaedler.published import GAMMA, ORDER, PARENTS, SIZES
 from papers.chance import uniforms
 from papers.registry import paper_of
@@ -210,7 +213,7 @@ def test_sums_over_values_and_pairs_are_those_over_records(loss: Loss, crowd: pe
     assert np.allclose(records.products(w), rows @ w)
     assert np.allclose(records.weighted(weights), weights @ rows)
     assert np.allclose(records.squares(weights), rows.T @ (rows * weights[:, None]))
-    found = erm.minimised(records, loss, 1e-3, pull=w / 300)
+    found = minimised(records, loss, 1e-3, pull=w / 300)
     margins = records.labels * (rows @ found)
     gradient = (loss.slope(margins) * records.labels) @ rows / 300 + 1e-3 * found + w / 300
     assert np.linalg.norm(gradient) <= 1e-7
@@ -229,11 +232,11 @@ def test_the_noise_of_private_training_has_a_gamma_norm_and_any_direction() -> N
 def test_output_perturbation_covers_the_most_that_a_minimiser_moves() -> None:
     """One attribute, all records alike but one: the bound 2 / (n lambda) is nearly reached."""
     rows, ridge = 50, 10.0
-    alike = erm.Records((np.zeros(rows, np.int64),), (np.ones((1, 1)),), np.ones(rows))
+    alike = Records((np.zeros(rows, np.int64),), (np.ones((1, 1)),), np.ones(rows))
     labels = np.ones(rows)
     labels[0] = -1
-    other = erm.Records(alike.columns, alike.numbers, labels)
-    moved = float(np.abs(erm.minimised(alike, SVM, ridge) - erm.minimised(other, SVM, ridge)).max())
+    other = Records(alike.columns, alike.numbers, labels)
+    moved = float(np.abs(minimised(alike, SVM, ridge) - minimised(other, SVM, ridge)).max())
     assert 0.9 * 2 / (rows * ridge) < moved <= 2 / (rows * ridge) + 1e-6
     assert erm.output_scale(rows, ridge, 1.0) == pytest.approx(2 / (rows * ridge))
 
@@ -247,10 +250,10 @@ def test_scales_of_noise_are_those_of_another_program_and_a_minimiser_moves_less
 
 
 def test_a_minimiser_that_is_not_reached_is_refused(monkeypatch: pytest.MonkeyPatch, crowd: people.People) -> None:
-    monkeypatch.setattr(erm, "_MOST_STEPS", 1)
+    monkeypatch.setattr(minimising, "_MOST_STEPS", 1)
     records = erm.encoded(crowd.domain, crowd.codes[:100], crowd.column("incc"))
     with pytest.raises(ArithmeticError, match="the gradient of logistic regression must fall to 1e-07"):
-        erm.minimised(records, LOGISTIC, 1e-3)
+        minimised(records, LOGISTIC, 1e-3)
 
 
 def test_the_paper_has_all_its_figures_and_tables() -> None:
