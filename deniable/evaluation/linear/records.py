@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,8 @@ class Records:
 
     Attributes:
         columns: the value of each attribute, a constant first, shapes (n,).
-        numbers: for each of them the numbers of each value, shape (values, numbers).
+        numbers: for each of them the numbers of each value, shape (values, numbers): one column, or a multiple of the
+            unit matrix.
         labels: -1 or 1, shape (n,).
     """
 
@@ -51,13 +53,13 @@ class Records:
         """The product of each record with a vector, shape (n,)."""
         found = np.zeros(len(self))
         for column, numbers, own in zip(self.columns, self.numbers, np.split(w, self.ends[:-1]), strict=True):
-            found += (numbers @ own)[column]
+            found += _product(numbers, own)[column]
         return found
 
     def weighted(self, weights: Floats) -> Floats:
         """The sum of all records, each times its weight, shape (d,)."""
         return np.concatenate([
-            np.bincount(column, weights, len(numbers)) @ numbers
+            _product(numbers.T, np.bincount(column, weights, len(numbers)))
             for column, numbers in zip(self.columns, self.numbers, strict=True)
         ])  # fmt: skip
 
@@ -68,7 +70,7 @@ class Records:
         for (i, j), cells in self._cells.items():
             one, other = self.numbers[i], self.numbers[j]
             table = np.bincount(cells, weights, len(one) * len(other)).reshape(len(one), len(other))
-            found[places[i], places[j]] = one.T @ table @ other
+            found[places[i], places[j]] = _product(other.T, _product(one.T, table).T).T
             found[places[j], places[i]] = found[places[i], places[j]].T
         return found
 
@@ -79,6 +81,18 @@ class Records:
             (i, j): self.columns[i] * len(self.numbers[j]) + self.columns[j]
             for i, j in combinations_with_replacement(range(len(self.columns)), 2)
         }
+
+
+def _product(numbers: Floats, values: NDArray[Any]) -> Floats:
+    """The product of a matrix and a vector or a matrix, in an order that does not depend on the machine.
+
+    Args:
+        numbers: a row, a column, or a multiple of the unit matrix.
+        values: shape (columns of `numbers`, ...).
+    """
+    if numbers.shape[0] == numbers.shape[1]:
+        return np.asarray(numbers[0, 0] * values)
+    return np.asarray(np.einsum("ij,j...->i...", numbers, values), np.float64)
 
 
 def encoded(attributes: Sequence[Attribute], codes: Codes, labels: NDArray[np.bool_]) -> Records:
