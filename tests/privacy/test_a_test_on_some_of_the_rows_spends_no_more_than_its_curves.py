@@ -22,7 +22,7 @@ from deniable.plausible_deniability.mechanism_one import Counting, MechanismOne,
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.privacy_tests import PrivacyTest, pass_probability
 from deniable.plausible_deniability.resampling import SeedResampler
-from deniable.plausible_deniability.sampled_tests import law_of
+from deniable.plausible_deniability.sampled_tests import law_of, sampled_curves
 from deniable.plausible_deniability.seed_accounting import (
     attempt_curves,
     compose_candidates,
@@ -351,3 +351,15 @@ def test_the_epsilon_of_a_record_has_six_decimals_and_is_no_larger_than_it_must_
     attempt = replace(GRID[0], public_rows=1000)
     found = record_guarantee(attempt, 0.4).epsilon
     assert found == ceil(log1p(1 / 1000) * 10**6) / 10**6
+
+
+def test_bounds_include_what_was_cut_off_and_all_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    # So far below k, nothing passes but by what was cut off.
+    tested = event(500, 4, Fraction(1), 10_000, Fraction(1, 100), Fraction(1, 2))
+    added, _ = sampled_curves(tested, np.array([40.0]))
+    assert added[0] >= 0.99 * sampled_tests._TAIL
+    tested = event(50, 4, Fraction(1), 1000, Fraction(1, 100), Fraction(1, 2))
+    exact = [bound * (1 - sampled_tests._ROUNDING) for bound in sampled_curves(tested, EPSILONS)]
+    monkeypatch.setattr(sampled_tests, "_ROUNDING", 0.1)
+    for bound, least in zip(sampled_curves(tested, EPSILONS), exact, strict=True):
+        assert np.all(bound >= np.minimum(1, 1.1 * least))

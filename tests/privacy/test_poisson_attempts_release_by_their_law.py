@@ -1,8 +1,10 @@
 """The Poisson form of Mechanism 1 releases Poisson numbers of every record, with the means that Theorem P is about."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +13,11 @@ from scipy import stats
 
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import ReleaseKey, WordStream
+from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.learners.cfs.parameters import integer_weights
 from deniable.models.bayes_net import BayesNet
 from deniable.models.graph import Graph, topological_order
-from deniable.plausible_deniability.pass_law import PassLaw
+from deniable.plausible_deniability.pass_law import PassLaw, law_within
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.plausible_deniability.poisson_attempts import (
     prefix_probabilities,
@@ -24,7 +26,8 @@ from deniable.plausible_deniability.poisson_attempts import (
     without_passed,
 )
 from deniable.privacy.loss import PASSES_OUT_OF
-from deniable.samplers.poisson_seeds.sampler import _open
+from deniable.samplers.poisson_seeds import sampler as poisson_sampler
+from deniable.samplers.poisson_seeds.sampler import _open, law_of, sampler
 from deniable.samplers.poisson_seeds.spec import Entry
 
 FALSE_ALARM = 1e-9
@@ -189,15 +192,48 @@ def test_the_records_that_start_from_a_seed_are_counted(public_rows: int) -> Non
     )
     law = PassLaw(4, (PASSES_OUT_OF // 2,))
     counted: list[int] = []
+    asked: list[tuple[object, ...]] = []
+
+    def opener(*, mechanism: str, parameters: Mapping[str, Parameter], chunk: int) -> WordStream:
+        asked.append((mechanism, chunk, *parameters))
+        return stream(mechanism, chunk)
+
     opened = _open(
         entry,
         law,
-        {},
+        {"named": 1},
         net,
         SeedIndex.build(net.in_order(rows), {2: 1}),
-        lambda *, mechanism, parameters, chunk: stream(mechanism, chunk),  # noqa: ARG005 - as it is called
+        opener,
         counted.append,
     )
     found = [int((opened(chunk, 150)[:, 0] == 1).sum()) for chunk in range(2)]
     assert counted == found
+    assert sorted(set(asked)) == sorted(asked), "each chunk has streams of its own"
+    assert set(asked) == {(name, chunk, "named") for name in ("poisson_attempts", "fill") for chunk in range(2)}
     assert all(0 < number < 150 for number in found)
+
+
+def spec_entry(**changes: Any) -> Entry:
+    asked = {"omega": 2, "plausible": 4, "epsilon": 1, "delta": 1e-6, "public_rows": 90_000, "records": 300}
+    return Entry.model_validate({"guarantee": "poisson_seeds", **asked, "chunk_candidates": 150, **changes})
+
+
+def test_streams_name_how_many_values_are_copied_and_what_decides_the_attempts() -> None:
+    changes: list[dict[str, Any]] = [{}, {"omega": 1}, {"plausible": 5}, {"public_rows": 80_000}, {"records": 301}]
+    named = [sampler(spec_entry(**each), DOMAIN, lambda delta: delta).prepare.parameters for each in changes]
+    assert len({str(sorted(parameters.items(), key=str)) for parameters in named}) == len(changes)
+
+
+def test_a_law_is_sought_within_less_than_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of floats are rounded: a law at the total itself might cost more."""
+    totals: list[float] = []
+
+    def noting(*args: Any, epsilon: float, **asked: Any) -> PassLaw | None:
+        totals.append(epsilon)
+        return law_within(*args, epsilon=epsilon, **asked)
+
+    monkeypatch.setattr(poisson_sampler, "law_within", noting)
+    law_of(spec_entry(epsilon=None, total=Fraction(1)), 1e-6)
+    (total,) = totals
+    assert 1 - 2e-9 < total < 1 - 1e-12

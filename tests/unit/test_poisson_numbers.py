@@ -10,7 +10,7 @@ from scipy import stats
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.exact_probabilities import poisson_tail_probabilities
 from deniable.foundation.keys import ReleaseKey, WordStream
-from deniable.plausible_deniability.poisson_numbers import draw_poisson
+from deniable.plausible_deniability.poisson_numbers import _sum_of_draws, draw_poisson
 
 FALSE_ALARM = 1e-9
 
@@ -83,6 +83,18 @@ def test_a_tie_is_decided_by_further_digits() -> None:
         assert words.taken == 3
     assert draw_poisson(mean, Words((first - 1) >> 32, (first - 1) & 0xFFFFFFFF)) == 1
     assert draw_poisson(mean, Words((first + 1) >> 32, (first + 1) & 0xFFFFFFFF)) == 0
+
+
+def test_a_tie_with_any_threshold_is_decided_by_further_digits() -> None:
+    """Ties with the first and with the third tail, whose next digits decide; a third number ties with none."""
+    mean = Fraction(1, 2)
+    tails, finer = poisson_tail_probabilities(mean, 64), poisson_tail_probabilities(mean, 96)
+    uniform = [tails[0], tails[2], tails[1] - 1]
+    digits = [finer[0] & 0xFFFFFFFF, finer[2] & 0xFFFFFFFF]
+    words = [half for number in uniform for half in divmod(number, 1 << 32)]
+    for steps, more in (((-1, -1), (1, 3, 2)), ((1, -1), (0, 3, 2)), ((-1, 1), (1, 2, 2))):
+        decided = [digit + step for digit, step in zip(digits, steps, strict=True)]
+        assert _sum_of_draws(mean, Words(*words, *decided), 3) == sum(more)
 
 
 @pytest.mark.parametrize("mean", [Fraction(0), Fraction((1 << 30) + 1), 0.5])

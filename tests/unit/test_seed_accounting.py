@@ -18,6 +18,7 @@ from deniable.plausible_deniability.seed_accounting import (
     theorem_a_epsilon,
 )
 from deniable.privacy import common_events
+from deniable.privacy.composition import advanced_composition, zcdp_to_epsilon
 from deniable.privacy.loss import PrivacyTestEvent
 
 PAPER = PrivacyTestEvent(
@@ -215,3 +216,27 @@ def test_theorem_a_is_a_little_above_the_exact_total_of_one_fixed_count(
     found = compose_candidates(event, delta)["theorem_a"].epsilon
     assert found == pytest.approx(total, rel=1e-5)
     assert exact <= found <= 1.05 * exact
+
+
+def test_half_of_delta_is_for_the_candidates_and_half_for_their_composition() -> None:
+    many = replace(PAPER, k=500, eps0=Fraction(1, 10), outputs=40)
+    delta = 1e-6
+    one = candidate_guarantee(many, delta / 2 / 40)
+    assert one is not None
+    found = compose_candidates(many, delta)
+    assert found["advanced"].epsilon == pytest.approx(advanced_composition([(one.epsilon, 40)], delta / 2))
+    assert found["zcdp"].epsilon == pytest.approx(zcdp_to_epsilon(40 * one.epsilon**2 / 2, delta / 2))
+
+
+def test_theorem_1_needs_gamma_times_as_many_rows_as_t() -> None:
+    """With k = 60, t is 46: four times 12 rows are enough, and four times 11 are not."""
+    few = replace(PAPER, k=60, drop_probability=Fraction(1, 2))
+    assert candidate_guarantee(replace(few, public_rows=12), 1e-6) is not None
+    assert candidate_guarantee(replace(few, public_rows=11), 1e-6) is None
+
+
+def test_an_attempt_that_tells_everything_is_not_certified() -> None:
+    """One row, which passes by itself: what is drawn without it is never drawn with it."""
+    naked = replace(PAPER, k=1, public_rows=1, drop_probability=Fraction(0), eps0=Fraction(50))
+    assert attempt_curves(naked, np.array([20.0]))[0].tolist() == [1.0]
+    assert theorem_a_epsilon(naked, 0.5) == math.inf

@@ -281,6 +281,7 @@ PROOFS: tuple[Proof, ...] = (
         mutants={
             "ed5da9e55429": "the threshold has noise only if k is above 0",
             "0c831f9e73ac": "the threshold has noise only if the sum of k is above 0",
+            "882d7579db1c": "the threshold of the kernel has noise only if k is above 0",
         },
         proof="A test with k below 1 is refused: k is above 0.",
     ),
@@ -300,6 +301,36 @@ PROOFS: tuple[Proof, ...] = (
     Proof(
         mutants={"04292376240b": "a law that takes exactly the most steps is refused"},
         proof="The limit is on the time of a computation: what is refused is neither charged nor drawn.",
+    ),
+    Proof(
+        mutants={"09aa8e855e3d": "a curve is bounded at one point less"},
+        proof="The points between two are bounded by the line through their bounds, which lies above the curve however "
+        "far the two are apart.",
+    ),
+    Proof(
+        mutants={"02e6cc73f9f6": "numbers up to 8 deviations, and 45, beyond the mean bound a law that is sought"},
+        proof="The bound guides the search for a law. What the law that is found costs is then computed at every "
+        "count, rounded up.",
+    ),
+    Proof(
+        mutants={
+            "07f2a512f70f": "the search for a law ends where the logarithms of shares are exactly so narrow",
+            "086c04ed976b": "the search for a shift goes on where its ends are exactly so near",
+        },
+        proof="The search ends one step sooner or later, with an end that was found to be good: its cost is within the "
+        "budget in both cases.",
+    ),
+    Proof(
+        mutants={"067ba3bc9748": "the best number is sought up to one below the largest"},
+        proof="Its neighbours are tried as well, among them the largest: all that was tried from one above it, and one "
+        "number more. A maximum over more numbers bounds the curve, too.",
+    ),
+    Proof(
+        mutants={
+            "f8d2a5363b9c": "the curve counts only if what is left out is above 0",
+            "ac2909795433": "the curve counts twice if what is left out is at least 1",
+        },
+        proof="What is left out is a constant, 1e-35: it is above 0, and below 1.",
     ),
 )
 
