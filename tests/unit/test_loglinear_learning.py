@@ -224,6 +224,12 @@ def test_margins_weigh_tables_by_their_precision() -> None:
     assert estimate_total([table([500.0, 500.0], 100.0), pair]) == pytest.approx(100, abs=0.1)
 
 
+@pytest.mark.filterwarnings("error")
+def test_without_tables_a_total_is_one() -> None:
+    """All that was measured may be differences, of which none states a number of records."""
+    assert estimate_total([]) == 1.0
+
+
 def test_a_raked_table_has_its_margins() -> None:
     margins = [np.asarray([30.0, 70.0]), np.asarray([20.0, 50.0, 30.0])]
     found = raked(DRAW.random((2, 3)), [((axis,), margin) for axis, margin in enumerate(margins)])

@@ -279,7 +279,7 @@ class _Ones:
     def total(self) -> float:
         """The number of records that they state."""
         found = [self.combined[i].of_bins if i in self.combined else own for i, own in self.by_values.items()]
-        return estimate_total(found) if found else 1.0
+        return estimate_total(found)
 
     @property
     def shares(self) -> int:

@@ -96,7 +96,9 @@ class FittedModel:
 
 
 def estimate_total(tables: Sequence[NoisyMarginal | EstimatedMarginal]) -> float:
-    """Number of records: the precision-weighted mean of the sums of tables of counts; at least 1."""
+    """Number of records, at least 1: the precision-weighted mean of the sums of tables of counts; 1 without tables."""
+    if not tables:
+        return 1.0
     precision = 1 / np.asarray([table.variance_of_sum for table in tables])
     sums = np.asarray([table.values.sum() for table in tables])
     return max(1.0, float((precision * sums).sum() / precision.sum()))
