@@ -3,6 +3,7 @@
 import argparse
 import json
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from stores.keys.trust_file import trusted_keys
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.record.folder_verification import verified_release
 from stores.releases.status_file import decide_standing
+from tests.extent import spread
+from tests.flows.command import run, variables_of_this_server
+from tests.flows.test_a_killed_release_goes_on import run_and_kill
 from tests.small_release import QUICK, write_small_release
 from tests.watchers import Faulty
 
@@ -99,6 +103,54 @@ def test_a_further_release_that_fails_at_any_step_goes_on_and_is_charged_once(tm
     (charge,) = charges(state)[len(before) :]
     assert charge.release == second.workspace.release_id
     assert audit_here(second.workspace.release_id, state).holds
+
+
+MOMENTS = [
+    ("before", "learn_parameters"),
+    ("during", "learn_parameters"),
+    ("before", "index_seeds"),
+    ("during", "index_seeds"),
+    ("renaming", "steps/index_seeds"),
+    ("during", "synthesize"),
+    ("renaming", "steps/synthesize"),
+    ("before", "gather"),
+    ("renaming", "record.dsse.json"),
+    ("after", "publish"),
+    ("after", "seal"),
+]
+"""Around the model that is read, the one charge, the draws that it pays for, and what is published."""
+PUBLISHED = {("after", "publish"), ("after", "seal")}
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("prefect")
+def test_a_further_release_that_is_killed_at_any_moment_goes_on_to_the_bit_and_is_charged_once(tmp_path: Path) -> None:
+    """All of it in processes of its own, whose records in MLflow are in the state folder."""
+    state, server = tmp_path / "further" / "state", variables_of_this_server()
+    spec = write_small_release(tmp_path / "spec", **SEEDS)
+    assert run_and_kill(spec, state, "never", "none", server) == 0
+    (first,) = (folder.name for folder in (state / "releases").iterdir())
+    paid = charges(state)
+    assert again(state, first, spec, "--records", "300", "--epsilon", "1") == 0
+    further = spec.with_name("small-again.yaml")
+
+    begun, charged = set[str](), list[int]()
+    for moment, step in spread(MOMENTS, least=4):
+        assert run_and_kill(further, state, moment, step, server) == -signal.SIGKILL, (moment, step)
+        begun |= {folder.name for folder in (state / "vault").iterdir()} - {first}
+        charged.append(len(charges(state)) - len(paid))
+        published = {folder.name for folder in (state / "releases").iterdir()} - {first}
+        assert bool(published) == ((moment, step) in PUBLISHED), (moment, step)
+    assert run_and_kill(further, state, "never", "none", server) == 0
+    assert charged == sorted(charged), "once charged, it stays charged"
+    (name,) = begun
+    (charge,) = charges(state)[len(paid) :]
+    assert (charge.release, charge.step) == (name, "attempt_seeds")
+    # A replay draws all records again, undisturbed, from the key.
+    assert replay(state / "releases" / name, state).same
+    for each in (name, first):
+        audited = run("audit", "release", each, "--state", state, home=tmp_path / "home", **server)
+        assert audited.returncode == 0, audited.stdout + audited.stderr
 
 
 @pytest.mark.nightly
