@@ -15,11 +15,12 @@ from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.spec_values import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.learners.mapped import LARGEST_OF_RECORD, MODELS, Advance, Drawing, imputation, stream, ways
+from deniable.samplers.mapped import NOTE
 from reports.figures.confidentiality_map import ConfidentialityMap, MapPoint
 from schemas.spec.release_spec import ReleaseSpec
 from tasks.data.reading import valid_codes, without_quoting
 from tasks.mapping.measures import Measured, RealTable
-from tasks.mapping.points import baselines, points_of_models, points_of_ways
+from tasks.mapping.points import baselines, points_of_guarantees, points_of_models, points_of_ways
 from tasks.mapping.regressions import columns_of
 
 EPSILONS: Final = (1.0, 10.0, 100.0)
@@ -127,6 +128,7 @@ _NOTES = (
     block of records costs the same however long it is; its epsilon is that of a record times its size.""",
     """Points of models are tables with as many records as half of the table has: further records cost nothing. The
     intruder sees as many of these as of all others.""",
+    NOTE,
     """Nothing was released or charged. The figures are exact functions of the rows. Choose the numbers of a spec by the
     map of a public table: a choice by that of a confidential one depends on its rows, and no guarantee covers it.""",
 )
@@ -154,6 +156,7 @@ def map_of(
     for made in (
         baselines(real, drawing, asked.records, asked.repeats),
         points_of_models(real, drawing, MODELS, asked.totals, asked.records, asked.repeats, left_out.append),
+        points_of_guarantees(real, drawing, asked.totals, asked.records, asked.repeats, left_out.append),
         points_of_ways(real, drawing, some, asked.epsilons, asked.records, asked.repeats, left_out.append),
     ):
         for each in made:

@@ -9,6 +9,7 @@ from typing import Any
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import DeniableError
 from deniable.learners.mapped import Drawing, Entries, Way
+from deniable.samplers.mapped import EPSILON_OF_TESTED, GUARANTEES, planned
 from reports.figures.confidentiality_map import MapPoint
 from tasks.mapping.measures import RealTable
 
@@ -91,6 +92,34 @@ def points_of_models(
 
             with _refused(f"{curve} at a total of {total:g}", left_out):
                 yield point(real, curve, made, keys, seen=seen, total=float(total))
+
+
+def points_of_guarantees(
+    real: RealTable, drawing: Drawing, totals: Sequence[float], seen: int, keys: int, left_out: LeftOut | None = None
+) -> Iterator[MapPoint]:
+    """Yield the points of records that start from seeds; a table of one attribute has none.
+
+    Those whose total may be stated have as many records as half of the table. The others are charged for each
+    candidate, so they have as many as records that are charged one by one, and one point.
+
+    Args:
+        real: the real table.
+        drawing: the domain and the rows.
+        totals: epsilons of a whole table.
+        seen: number of records that the intruder sees, and of those whose total may not be stated.
+        keys: number of keys.
+        left_out: receives refused points; if None, they raise.
+    """
+    if len(drawing.domain) == 1:
+        return
+    for guarantee in GUARANTEES:
+        records = max(len(real.codes) // 2, 1) if guarantee.has_total else seen
+        for total in totals if guarantee.has_total else (EPSILON_OF_TESTED,):
+            what = f"{guarantee.curve} at a total of {total:g}" if guarantee.has_total else guarantee.curve
+            with _refused(what, left_out):
+                entries = guarantee.entries(drawing.domain, len(drawing.codes), records, total)
+                draw, cost = planned(drawing, *entries, records)
+                yield point(real, guarantee.curve, draw, keys, seen=seen, total=cost)
 
 
 @contextmanager

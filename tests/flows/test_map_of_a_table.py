@@ -3,7 +3,8 @@
 import csv
 import stat
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,17 @@ import pytest
 from deniable.foundation.domain import Attribute, Bins, Domain
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.learners.mapped import Drawing
+from deniable.samplers.mapped import GUARANTEES
 from reports.figures.confidentiality_map import ConfidentialityMap, MapPoint, Measure, as_csv
 from reports.pages.confidentiality_map import render_map
+from schemas.spec.accounts import accounts_of
 from schemas.spec.release_spec import load_spec
 from stores.vault.lease import LEASE
 from tasks.data import reading
 from tasks.mapping import own_table
 from tasks.mapping.measures import Measured, RealTable, numbers_of
 from tasks.mapping.own_table import Asked, measured_of, rows_of
+from tasks.mapping.points import points_of_guarantees
 from tests.commands import carry_out
 from tests.small_release import QUICK, made_up_people, write_small_release
 
@@ -49,7 +53,8 @@ def points(state: Path) -> list[dict[str, str]]:
 
 
 def test_every_way_has_its_points_at_their_totals(points: list[dict[str, str]]) -> None:
-    curves = ["bootstrap", "independent", "log-linear", "marginals", "PeGS with noisy tables"]
+    models = ["log-linear", "marginals", "PeGS with noisy tables"]
+    curves = ["bootstrap", "independent", *models, "histogram of seeds", "Poisson seeds", "tested seeds, k = 50"]
     assert [point["curve"] for point in points] == [*curves, *(way for way in _OF_WAYS for _ in range(2))]
     first = {point["curve"]: float(point["epsilon_total"] or "nan") for point in reversed(points)}
     # A block of ten records costs ten times as much, and there are four of them; one of a hundred is longer than all.
@@ -61,6 +66,54 @@ def test_every_way_has_its_points_at_their_totals(points: list[dict[str, str]]) 
     assert by_curve["log-linear"]["records"] == "300"
     assert by_curve["PeGS"]["records"] == "40"
     assert by_curve["bootstrap"]["epsilon_total"] == by_curve["log-linear"]["epsilon_per_record"] == ""
+
+
+def test_records_from_seeds_cost_at_least_what_a_release_of_them_would(
+    points: list[dict[str, str]], tmp_path: Path
+) -> None:
+    """The plan of a release of the same model and seeds, from all rows; it may compose more tightly."""
+    stated = {point["curve"]: float(point["epsilon_total"] or "nan") for point in points}
+    domain = load_spec(write_small_release(tmp_path / "domain", **QUICK)).domain
+    for number, guarantee in enumerate(GUARANTEES):
+        records = 300 if guarantee.has_total else 40
+        learner, synthesis = guarantee.entries(domain, 600, records, 1.0)
+        asked = {"learner": plain(learner), "synthesis": plain(synthesis), "split": {"shared": 1, "holdout": 0}}
+        total = accounts_of(
+            load_spec(write_small_release(tmp_path / str(number), **{**QUICK, **asked, "thresholds": {}}))
+        ).total
+        assert total is not None
+        assert 0.9 * stated[guarantee.curve] < total.epsilon <= stated[guarantee.curve] * (1 + 1e-6), guarantee.curve
+
+
+def plain(entry: Any) -> Any:
+    """An entry as in a spec."""
+    if isinstance(entry, Mapping):
+        return {name: plain(value) for name, value in entry.items()}
+    return float(entry) if isinstance(entry, Fraction) else entry
+
+
+def test_a_table_of_one_attribute_has_no_records_from_seeds() -> None:
+    domain = Domain((Attribute("age", tuple(range(4)), "numeric", tuple(range(4))),))
+    codes = np.zeros((90, 1), np.uint16)
+    real = RealTable(domain, codes, Measured(given=(), explained=(), known=(), guessed=(), number=None, linking=()))
+    assert list(points_of_guarantees(real, Drawing(domain, codes), (1.0,), 10, 1)) == []
+
+
+def test_seeds_that_a_table_is_too_small_for_are_left_out_in_a_sentence() -> None:
+    domain = Domain(
+        tuple(Attribute(name, tuple(range(4)), "numeric", tuple(range(4))) for name in ("age", "town", "trade"))
+    )
+    codes = np.zeros((40, 3), np.uint16)
+    measured = Measured(given=(), explained=(), known=(), guessed=(), number=None, linking=())
+    said: list[str] = []
+    drawing = Drawing(domain, codes)
+    found = list(points_of_guarantees(RealTable(domain, codes, measured), drawing, (1.0,), 10, 1, said.append))
+    assert [point.curve for point in found] == ["histogram of seeds"]
+    assert [line.partition(" is left out")[0] for line in said] == [
+        "Poisson seeds at a total of 1",
+        "tested seeds, k = 50",
+    ]
+    assert all("public_rows must be at least" in line for line in said)
 
 
 def test_a_model_for_which_the_table_is_too_small_is_left_out_and_the_page_says_so(state: Path) -> None:
