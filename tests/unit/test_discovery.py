@@ -218,6 +218,11 @@ def test_a_plan_without_a_budget_for_what_it_asks_is_refused(
         DiscoveryPlan(questions=asked(values, ranges), epsilon=Fraction(epsilon), delta=Fraction(delta))
 
 
+def test_the_column_that_is_asked_about_twice_is_named() -> None:
+    with pytest.raises(InvalidInput, match="got b twice"):
+        DiscoveryPlan(questions=asked(["a", "b", "b"], []), epsilon=Fraction(1), delta=Fraction(1, 9))
+
+
 def test_a_plan_reads_back_and_knows_its_kinds() -> None:
     plan = DiscoveryPlan(questions=asked(["a"], ["b"], {"a": ["?"]}), epsilon=Fraction(1, 3), delta=Fraction(1, 7))
     assert DiscoveryPlan.from_document(json.loads(json.dumps(plan.document()))) == plan
@@ -232,6 +237,8 @@ def test_a_plan_reads_back_and_knows_its_kinds() -> None:
     [
         ({}, {"values", "grid", "decimals"}),
         ({"epsilon": Fraction(3)}, set()),
+        # The threshold stays as it is.
+        ({"epsilon": Fraction(2) + Fraction(1, 10**9)}, set()),
         ({"delta": Fraction(1, 10**5)}, {"grid", "decimals"}),
         ({"questions": asked(["charge"], ["age"], {"charge": ["none"], "age": ["none"]})}, set()),
         ({"questions": asked(["fee"], ["year"])}, set()),

@@ -94,6 +94,12 @@ def test_a_response_has_the_stated_law_and_its_largest_ratio_is_e_to_the_epsilon
     assert largest == design.ratio
 
 
+def test_a_forced_response_is_as_probable_as_its_ratio_says() -> None:
+    """The ratio of answers is (2 - f) / f."""
+    for f in (Fraction(1, 2), Fraction(2, 5), Fraction(9, 10)):
+        assert Design("forced", 2, (2 - f) / f).forced == f
+
+
 class _Half(Design):
     """The broken twin: noise of half the strength is drawn, and the whole is claimed."""
 
