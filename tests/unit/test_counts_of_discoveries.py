@@ -20,7 +20,7 @@ from tasks.discovery.answer_questions import _counts, _one_of_each
 if TYPE_CHECKING:
     from stores.vault.workspace import Workspace
 
-PEOPLE = [["p1", "p2", None, "p1", "-9"], ["p3", "p2", "p1", "-9", "p3"]]
+PEOPLE: list[list[str | None]] = [["p1", "p2", None, "p1", "-9"], ["p3", "p2", "p1", "-9", "p3"]]
 """Identifiers of two chunks of rows, of which -9 is nobody."""
 
 
