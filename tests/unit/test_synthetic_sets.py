@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 
 from benchmarks.synthetic_sets import PRIOR, coverage, print_verdict
@@ -28,7 +29,7 @@ from deniable.learners.multinomial_sets.combining import (
 )
 from deniable.learners.multinomial_sets.draws import draws
 from deniable.learners.multinomial_sets.exact import beta_binomial_law, binomial_law, moments, prior_weight
-from deniable.learners.multinomial_sets.plan import SetsPlan, plan_of, urns_document
+from deniable.learners.multinomial_sets.plan import MOST_SETS, SetsPlan, plan_of, urns_document
 from deniable.learners.multinomial_sets.posterior import binary_posterior, multinomial_posterior
 from deniable.learners.multinomial_sets.spec import Entry
 from deniable.learners.multinomial_sets.verification import check_urns
@@ -580,6 +581,13 @@ def test_one_cell_costs_nothing_two_do_and_more_than_ten_thousand_are_refused() 
     assert plan_of(asked, plain_domain(100, 100), 10).cells == 10_000
     with pytest.raises(InvalidInput, match="at most 10,000 cells, got 10,001"):
         plan_of(asked, plain_domain(73, 137), 10)
+
+
+def test_fifty_sets_are_the_most() -> None:
+    asked = {"kind": "multinomial_sets", "epsilon": 3}
+    assert Entry.model_validate({**asked, "sets": MOST_SETS}).sets == 50
+    with pytest.raises(ValidationError, match="less than or equal to 50"):
+        Entry.model_validate({**asked, "sets": 51})
 
 
 def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:
