@@ -252,6 +252,7 @@ class PlannedStep:
         shown: public parameters, for browsing.
         caution: what a person should know before the step is charged, if its results may be of little use; a clause
             that depends on spec and schema alone.
+        is_held: whether a release with this caution waits for a person's decision, which then discloses nothing.
         tails: the information limit of the tail of each number, if noise is added to counts of growing bins.
         reads: names of the products of earlier steps that it reads, in this order.
         makes: its products.
@@ -273,6 +274,7 @@ class PlannedStep:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     shown: Mapping[str, object] = field(default_factory=dict)
     caution: str = ""
+    is_held: bool = False
     tails: tuple[Tail, ...] = ()
     reads: tuple[str, ...] = ()
     makes: tuple[Product, ...]
@@ -363,6 +365,8 @@ class ChargedDraws:
         open: returns the function that draws a chunk, given the urns' document, these arrays, and the opener of
             streams.
         internal: figures computed from these arrays, without noise.
+        caution: see `PlannedStep`.
+        is_held: see `PlannedStep`.
         work: total amount of work that `count` reports to its counter; 0 if it reports none.
     """
 
@@ -372,4 +376,6 @@ class ChargedDraws:
     count: Callable[[Counter, Any], Arrays]
     open: Callable[[Any, Arrays, ChunkStreams], Draw]
     internal: Callable[[Arrays], Mapping[str, float]] = _no_figures
+    caution: str = ""
+    is_held: bool = False
     work: int = 0

@@ -56,6 +56,7 @@ from stores.statement.statement import in_words
 FITS, DOES_NOT_FIT = 0, 1
 OPENED = "(the spec's budget; the ledger does not know the dataset yet)"
 _MANY = 4
+_HELD = "; a person must decide on its publication"
 _ACCOUNTANTS = ("basic", "advanced", "zcdp", "pld", "theorem_a", "theorem_b")
 
 
@@ -139,7 +140,7 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     if (unused := unused_buckets(spec)) is not None:
         yield "not used", unused
     steps = list(planned_steps(spec))
-    yield from (("caution", step.caution) for step in steps if step.caution)
+    yield from (("caution", f"{step.caution}{_HELD * step.is_held}") for step in steps if step.caution)
     tails = [tail for step in steps for tail in step.tails]
     yield from (("tail", _tail(tail, spec.synthesis.records)) for tail in tails)
     if noisy := [tail.attribute for tail in tails if tail.is_noisy(spec.synthesis.records)]:

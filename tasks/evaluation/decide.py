@@ -1,6 +1,7 @@
 """Compare the figures of utility and risk with the spec's thresholds and its policy for publication."""
 
 import json
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -9,6 +10,8 @@ from deniable.measurements.signal import signal_of
 from schemas.references import Audience, Reference
 from schemas.spec.decision import Outcome, outcome_of
 from schemas.spec.evaluation import EvaluationFigures, Verdict
+from schemas.spec.plan import planned_steps
+from schemas.spec.release_spec import ReleaseSpec
 from stores.own_files import read_own
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
@@ -35,8 +38,9 @@ def decide(
     """Determine which thresholds are met, and apply the spec's policy to the figures.
 
     A release that misses thresholds is still published if its spec has no policy; its report shows the misses. But a
-    release that would be published automatically is held for a person if noise hides most attributes. That depends only
-    on its noisy counts, which are public, and so discloses nothing more.
+    release that would be published automatically is held for a person if noise hides most attributes, or if its plan
+    says so. The first depends only on its noisy counts, the second on spec and schema, all of which are public, and so
+    discloses nothing more.
 
     Args:
         workspace: the release.
@@ -51,6 +55,7 @@ def decide(
     outcome = held_if_hidden(
         outcome_of(workspace.spec.decision, {**utility.figures, **risk.figures}), workspace, measured
     )
+    outcome = held_by_plan(outcome, workspace.spec)
     with recorded_step(workspace, "decide") as step:
         met = sum(verdict.met for verdict in verdicts)
         step.figures({"thresholds_met": met, "thresholds_missed": len(verdicts) - met}, Audience.INTERNAL)
@@ -74,8 +79,23 @@ def held_if_hidden(outcome: Outcome, workspace: Workspace, measured: Reference |
     signal = signal_of(Measurements.from_document(workspace.spec.domain.modelled, document))
     if not signal.is_too_low:
         return outcome
-    reasons = (*outcome.reasons, signal.in_words())
-    return Outcome(action="refuse" if outcome.action == "refuse" else "hold", reasons=reasons)
+    return _held(outcome, signal.in_words())
+
+
+def held_by_plan(outcome: Outcome, spec: ReleaseSpec) -> Outcome:
+    """Return the outcome, or require a person's decision because of a caution of the plan.
+
+    Args:
+        outcome: the result so far.
+        spec: the spec, from which the plan follows.
+    """
+    reasons = [step.caution for step in planned_steps(spec) if step.is_held and step.caution]
+    return _held(outcome, *reasons) if reasons else outcome
+
+
+def _held(outcome: Outcome, *reasons: str) -> Outcome:
+    action: Literal["refuse", "hold"] = "refuse" if outcome.action == "refuse" else "hold"
+    return Outcome(action=action, reasons=(*outcome.reasons, *reasons))
 
 
 decide_task = as_task(decide)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
-from deniable.learners.multinomial_sets.plan import FORMAT, SetsPlan, plan_of
+from deniable.learners.multinomial_sets.plan import FORMAT, SetsPlan, caution_of_prior, plan_of
 from deniable.learners.multinomial_sets.spec import Entry
 from deniable.mechanisms import ChargedDraws, ChunkStreams, Counter, Draw
 from deniable.models.sequential_model import require_format
@@ -67,6 +67,7 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
         InvalidInput: there are too many cells, the records do not divide into sets, or the budget is too small.
     """
     plan = plan_of(dict(entry), domain, records)
+    people = entry.people or max((sum(total.counts) for total in domain.totals), default=None)
     parameters: dict[str, Parameter] = {
         "learner": entry.kind,
         "prior": plan.prior,
@@ -80,6 +81,9 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int) -> ChargedD
         parameters=parameters,
         count=partial(_count, domain),
         open=partial(_open, domain, plan, chunk),
+        caution=caution_of_prior(plan, people),
+        # The records of an urn are no number of people: a person decides only on a stated one.
+        is_held=people is not None,
     )
 
 

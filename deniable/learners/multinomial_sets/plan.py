@@ -58,6 +58,11 @@ class SetsPlan:
         return prior_for(self.epsilon / self.urns, self.draws)
 
     @property
+    def prior_records(self) -> int:
+        """The weight of the prior of an urn, in records, rounded."""
+        return round(Fraction(self.prior * self.cells, UNIT))
+
+    @property
     def events(self) -> tuple[MechanismEvent, ...]:
         """The events of the urns; empty if there is only one cell."""
         if self.cells == 1:
@@ -88,6 +93,24 @@ def plan_of(asked: Mapping[str, Any], domain: Domain, records: int) -> SetsPlan:
     plan = SetsPlan(cells, sets, records // sets, Fraction(asked["epsilon"]), asked["shared"])
     require_mass(plan.prior, cells, plan.draws)
     return plan
+
+
+def caution_of_prior(plan: SetsPlan, people: int | None) -> str:
+    """A caution if the prior of an urn outweighs the people in it, a clause; empty if it does not.
+
+    Args:
+        plan: the plan.
+        people: a public number of people in the table; if there is none, the prior is compared with the records that
+            are drawn from an urn.
+    """
+    whom = f"{plan.draws:,} records of an urn" if people is None else f"{people:,} people"
+    if plan.cells == 1 or plan.prior_records <= (plan.draws if people is None else people):
+        return ""
+    return (
+        f"the prior of each urn, which hides the people, weighs as much as {plan.prior_records:,} records, more than "
+        f"the {whom}, so that the sets show mostly the prior, in which all {plan.cells:,} combinations of values are "
+        "equally common: raise learner.epsilon, leave out attributes, draw fewer records, or use another learner"
+    )
 
 
 def urns_document(asked: Mapping[str, Any]) -> dict[str, Any]:

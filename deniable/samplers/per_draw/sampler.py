@@ -31,6 +31,8 @@ def sampler(entry: Entry, draws: ChargedDraws, delta_of: PartDelta) -> Sampler:
         events=draws.events,
         guarantee=cost if draws.is_private else None,
         parameters=draws.parameters,
+        caution=draws.caution,
+        is_held=draws.is_held,
         reads=(URNS.name,),
         makes=(EXACT_COUNTS,),
         taken_in=TASK,
