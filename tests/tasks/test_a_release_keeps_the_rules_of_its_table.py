@@ -26,6 +26,11 @@ WAYS = {
         "learner__noise": "laplace",
         **SAMPLERS["tested_seeds"],
     },
+    "marginals, from attempts that are filled up and raked": {
+        **LEARNERS["marginals"].asked,
+        "learner__noise": "laplace",
+        "synthesis": SAMPLERS["poisson_seeds"]["synthesis"] | {"omega": 4, "public_rows": 2400},
+    },
 }
 
 
