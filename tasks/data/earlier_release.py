@@ -45,7 +45,7 @@ class EarlierDocuments:
             Refused: the file is not the one that the record states, or the release is of another table.
         """
         name = product.file
-        stated = self._statement.subjects.get(name)
+        stated = self.statement.subjects.get(name)
         if stated is None or self.earlier.files.get(name, stated) != stated:
             raise Refused(
                 f"{self.earlier.release} must have the {name} that learner.model states, and its record states "
@@ -97,7 +97,13 @@ class EarlierDocuments:
             ) from None
 
     @cached_property
-    def _statement(self) -> Statement:
+    def statement(self) -> Statement:
+        """The statement of its record.
+
+        Raises:
+            InvalidInput: the release is missing, or cannot be read.
+            Refused: it is not the one that the spec names, or of another table.
+        """
         content, spec = self._read(RECORD), self.workspace.spec
         if sha256(content).hexdigest() != self.earlier.record:
             raise Refused(

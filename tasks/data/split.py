@@ -1,9 +1,9 @@
 """Assign each record, or all records of each person, at random to one part of the data, or to none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, repeat
 from math import lcm
 
 import numpy as np
@@ -17,6 +17,7 @@ from stores.tables.tables import CodesWriter, read_codes, read_first_rows
 from stores.tracking.step_run import recorded_step
 from stores.vault.exact_counts import refused_by_counts
 from stores.vault.workspace import Workspace
+from tasks.data.earlier_split import EarlierSplit, split_of_the_model
 from tasks.running.step import as_task
 
 _WORDS = 2**64
@@ -28,6 +29,9 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
     Each record is assigned independently of all others, as amplification by sampling and parallel composition require;
     parts of a fixed size would not do. If there may be several records of a person, all of them go to the part that is
     drawn for the first (deniable.privacy.one_person).
+
+    If the model is that of an earlier release, records that it was learnt from are left out of the holdout, as far as
+    they are known (earlier_split). What is learnt from is drawn as for any release.
 
     Args:
         workspace: the release.
@@ -41,8 +45,8 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
     """
     spec, domain = workspace.spec, workspace.spec.domain
     probabilities = spec.split.probabilities
-    key = workspace.key()
-    several = spec.person is not None and spec.person.most_records > 1
+    drawn = EarlierSplit(key=workspace.key(), inputs=codes.digest, probabilities=probabilities)
+    first = split_of_the_model(workspace, codes)
     with recorded_step(workspace, "split", inputs=[codes]) as step:
         step.parameters(**{name: float(probability) for name, probability in probabilities.items()})
         with ExitStack() as stack:
@@ -50,14 +54,12 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
             for name in probabilities:
                 path = stack.enter_context(workspace.writing(f"{name}.parquet", Audience.RESTRICTED))
                 writers.append(stack.enter_context(CodesWriter(path, domain, spec.chunk_rows)))
-            drawn = _Parts(read_first_rows(codes.path)) if several else None
-            for chunk, records in enumerate(read_codes(codes.path, domain)):
-                stream = key.stream(
-                    step="split", mechanism="multinomial", inputs=codes.digest, parameters=probabilities, chunk=chunk
-                )
-                parts = draw_parts(stream, len(records), list(probabilities.values()))
-                if drawn is not None:
-                    parts = drawn.of_people(parts)
+            learnt = repeat(None) if first is None else _read_by(workspace, codes, first)
+            for records, parts, before in zip(
+                read_codes(codes.path, domain), _assigned(workspace, codes, drawn), learnt, strict=False
+            ):
+                if before is not None:
+                    parts[before & (parts == _holdout(probabilities))] = len(probabilities)
                 for number, writer in enumerate(writers):
                     writer.write(records[parts == number])
             if any(writer.rows == 0 for writer in writers):
@@ -75,6 +77,9 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
         outputs = {}
         rows = {f"rows_{name}": writer.rows for name, writer in zip(probabilities, writers, strict=True)}
         step.figures(rows, Audience.INTERNAL)
+        if spec.learner.is_paid_elsewhere:
+            # Internal: it tells whether the table has changed.
+            step.figures({"holdout_without_learnt_from": first is not None}, Audience.INTERNAL)
         for name, writer in zip(probabilities, writers, strict=True):
             reference = workspace.refer(name, f"{name}.parquet", Audience.RESTRICTED, writer.rows)
             outputs[name] = step.output(reference.model_copy(update={"whole": codes.digest}))
@@ -84,6 +89,32 @@ def split(workspace: Workspace, codes: Reference) -> dict[str, Reference]:
             seeds = part(outputs, "seeds")
             step.figures({"seeds_fewer_than_k": (seeds.rows or 0) < least}, Audience.INTERNAL)
         return outputs
+
+
+def _assigned(workspace: Workspace, codes: Reference, split: EarlierSplit) -> Iterator[NDArray[np.int64]]:
+    """Yield the part of each record, chunk by chunk, by the key and the probabilities of a release."""
+    spec = workspace.spec
+    several = spec.person is not None and spec.person.most_records > 1
+    drawn = _Parts(read_first_rows(codes.path)) if several else None
+    for chunk, records in enumerate(read_codes(codes.path, spec.domain)):
+        stream = split.key.stream(
+            step="split", mechanism="multinomial", inputs=split.inputs, parameters=split.probabilities, chunk=chunk
+        )
+        parts = draw_parts(stream, len(records), list(split.probabilities.values()))
+        yield parts if drawn is None else drawn.of_people(parts)
+
+
+def _read_by(workspace: Workspace, codes: Reference, first: EarlierSplit) -> Iterator[NDArray[np.bool_]]:
+    """Yield whether an earlier release read each record, chunk by chunk; it held out or left out the others."""
+    unread = (_holdout(first.probabilities), len(first.probabilities))
+    for parts in _assigned(workspace, codes, first):
+        yield ~np.isin(parts, unread)
+
+
+def _holdout(probabilities: Mapping[str, Fraction]) -> int:
+    """The number of the holdout among the parts; that of no part if there is none."""
+    names = list(probabilities)
+    return names.index("holdout") if "holdout" in names else len(names)
 
 
 class _Parts:

@@ -29,7 +29,7 @@ NOT_BY_ROWS = {
     "tasks/data/earlier_release.py count": "the plan of a step",
     "tasks/data/earlier_release.py _folder": "whether an earlier release is there",
     "tasks/data/earlier_release.py _read": "the public files of an earlier release",
-    "tasks/data/earlier_release.py _statement": "the record of an earlier release",
+    "tasks/data/earlier_release.py statement": "the record of an earlier release",
     "tasks/data/reading.py without_quoting": "the schema's fit before a release; an error is raised again as it came",
     "tasks/data/public_rows.py digest_of": "the public file is missing",
     "tasks/data/public_rows.py counted_publicly": "the public file has no valid row",

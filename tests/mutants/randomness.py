@@ -112,13 +112,13 @@ MUTANTS = (
     *faults(
         "tasks/data/split.py",
         (
-            "parameters=probabilities, chunk=chunk",
-            "parameters=probabilities, chunk=0",
+            "parameters=split.probabilities, chunk=chunk",
+            "parameters=split.probabilities, chunk=0",
             "all chunks of records are split by one stream: anyone who knows one record's part knows others'",
             "tasks/test_split.py::test_chunks_are_split_by_draws_of_their_own",
         ),
         (
-            'mechanism="multinomial", inputs=codes.digest',
+            'mechanism="multinomial", inputs=split.inputs',
             'mechanism="multinomial", inputs=""',
             "other records are split by the same draws",
             "tasks/test_split.py::test_other_records_are_split_by_other_draws",
@@ -298,8 +298,8 @@ MUTANTS = (
     *faults(
         "tasks/data/split.py",
         (
-            "parts = drawn.of_people(parts)",
-            "pass",
+            "yield parts if drawn is None else drawn.of_people(parts)",
+            "yield parts",
             "the records of a person are in several parts: the holdout has people who are learnt from",
             _SEVERAL + "test_all_records_of_a_person_are_in_one_part",
         ),

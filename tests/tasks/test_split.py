@@ -1,10 +1,17 @@
 import re
+import shutil
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from deniable.foundation.domain import Codes
+from deniable.record.attestation import sign, statement
+from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
 from stores.tables.tables import load_codes, write_codes
 from stores.vault.exact_counts import RefusedByCounts
@@ -124,3 +131,63 @@ def test_fewer_seeds_than_k_end_nothing_and_are_told_to_cleared_staff_alone(tmp_
         (noted,) = [step for step in noted_steps(workspace, ["split"]) if step.step == "split"]
     assert (noted.figures or {})["internal/seeds_fewer_than_k"] == (len(parts["seeds"]) < 50) == (rows == 30)
     assert "seeds_fewer_than_k" not in noted.public().model_dump_json()
+
+
+# ---- a further release with the model of an earlier one
+
+LEARNT = {
+    "learner": {
+        "kind": "marginals",
+        "noise": "laplace",
+        "parameters": {"epsilon": 1, "delta": 1e-6, "prior": 1, "estimate": "mean"},
+    },
+    "split": {"shared": 0.6, "holdout": 0.3},
+    "synthesis": {"guarantee": "seedless", "records": 400, "chunk_candidates": 128},
+}
+"""A tenth is neither read nor held out."""
+
+
+def test_people_that_a_paid_model_was_learnt_from_are_not_held_out_of_a_further_release(tmp_path: Path) -> None:
+    with workspace_of(write_people(tmp_path / "first", [], **LEARNT), b"1" * 32) as first:
+        codes = numbered(first, 600)
+        before = {name: load_codes(part.path, first.spec.domain).tolist() for name, part in split(first, codes).items()}
+    release, again = "paid-1", "paid-2"
+    said = {
+        "release": {"id": release, "dataset": first.spec.dataset_name},
+        "schema": {"domain": first.spec.domain.digest},
+        "cost": {"model": {"epsilon": 1.0, "delta": 1e-6}},
+        "spec": {"document": {"split": {"shared": "3/5", "holdout": "3/10"}, "learner": {"kind": "marginals"}}},
+        "input": {"key": first.key().commitment()},
+    }
+    record = sign(statement({"model.json": "0" * 64}, said), Ed25519PrivateKey.generate()).to_text().encode()
+    learner = {"kind": "released_model", "release": release, "record": sha256(record).hexdigest(), "model": "0" * 64}
+    learner |= {"epsilon": 1, "delta": 1e-6}
+    # A still later one reads the model through the second, which read it too.
+    said |= {"release": {**said["release"], "id": again}}
+    said |= {"spec": {"document": {"split": {"shared": "1"}, "learner": learner}}, "input": {"key": "0" * 64}}
+    other = sign(statement({"model.json": "0" * 64}, said), Ed25519PrivateKey.generate()).to_text().encode()
+    later = learner | {"release": again, "record": sha256(other).hexdigest()}
+
+    def parts(named: dict[str, Any], place: str, *, kept: bool = True, same: bool = True) -> dict[str, list[list[int]]]:
+        with workspace_of(write_people(tmp_path / place, [], **{**LEARNT, "learner": named}), bytes(32)) as begun:
+            further = replace(begun, state=tmp_path / place / "state")
+            shutil.copytree(begun.vault, further.vault)
+            for name, content in ((release, record), (again, other)):
+                folder = further.state / "releases" / name
+                folder.mkdir(parents=True)
+                (folder / RECORD).write_bytes(content)
+            if kept:
+                shutil.copytree(first.vault, further.state / "vault" / release)
+            found = split(further, numbered(further, 600 if same else 599))
+            (noted,) = [step for step in noted_steps(further, ["split"]) if step.step == "split"]
+            assert (noted.figures or {})["internal/holdout_without_learnt_from"] == (kept and same)
+            assert "learnt_from" not in noted.public().model_dump_json()
+            return {name: load_codes(part.path, further.spec.domain).tolist() for name, part in found.items()}
+
+    fresh, chained = parts(learner, "fresh"), parts(later, "chained")
+    unknown, changed = parts(learner, "unknown", kept=False), parts(learner, "changed", same=False)
+    assert fresh["holdout"] == [each for each in unknown["holdout"] if each not in before["shared"]]
+    assert 0 < len(fresh["holdout"]) < len(unknown["holdout"])
+    assert fresh["shared"] == unknown["shared"], "what is read is drawn as ever"
+    assert chained == fresh
+    assert any(each in before["shared"] for each in changed["holdout"])

@@ -18,8 +18,9 @@ from deniable.mechanisms import (
 )
 
 _CAUTION = (
-    "the model was learnt for an earlier release: people who are held out now may be among those it was learnt from; "
-    "how useful it is, and what it gives away, was measured for that release"
+    "the model was learnt for an earlier release: people whom that release read are left out of the holdout only if "
+    "its key is still kept here and the table is the same; otherwise some of those held out may be among them, and how "
+    "useful the model is, and what it gives away, was measured for that release alone"
 )
 
 

@@ -81,8 +81,8 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
                 else f"epsilon {rounded_up(total.epsilon)}, delta {rounded_up(total.delta)}."
             ),
             "",
-            "People who are held out then may be among those that the model was learnt from: how useful it is and what",
-            "it gives away was measured for the first release.",
+            "People that the model was learnt from are left out of the holdout, if the first release's key is kept and",
+            "the table is the same; otherwise how useful the model is was measured for the first release alone.",
             "",
             f"Next: {command_line('release plan')} {path}",
             f"      {command_line('release make')} {path}",
