@@ -27,7 +27,7 @@ from deniable.plausible_deniability.poisson_attempts import (
 )
 from deniable.privacy.loss import PASSES_OUT_OF
 from deniable.samplers.poisson_seeds import sampler as poisson_sampler
-from deniable.samplers.poisson_seeds.sampler import _open, law_of, sampler
+from deniable.samplers.poisson_seeds.sampler import _goals, _open, law_of, sampler
 from deniable.samplers.poisson_seeds.spec import Entry
 
 FALSE_ALARM = 1e-9
@@ -237,3 +237,19 @@ def test_a_law_is_sought_within_less_than_the_total(monkeypatch: pytest.MonkeyPa
     law_of(spec_entry(epsilon=None, total=Fraction(1)), 1e-6)
     (total,) = totals
     assert 1 - 2e-9 < total < 1 - 1e-12
+
+
+@pytest.mark.parametrize(("wanted", "aimed_at"), [(100, 20_000), (2_600, 20_800), (60_000, 400_000)])
+def test_raking_aims_at_the_tables_of_eight_records_for_each_that_is_wanted(wanted: int, aimed_at: int) -> None:
+    """At least 20,000 and at most 400,000 records of the model, none of which is of a person."""
+    words = stream("goals")
+    taken: list[int] = []
+
+    class Noting:
+        def take(self, count: int) -> NDArray[np.uint32]:
+            taken.append(count)
+            return words.take(count)
+
+    assert not NET.has_pair_goals
+    _goals(NET, np.zeros((5, 3), np.uint16), wanted, Noting())  # type: ignore[arg-type]
+    assert taken == [aimed_at * 3]
