@@ -236,7 +236,7 @@ PROOFS: tuple[Proof, ...] = (
     ),
     Proof(
         mutants={"542e26917a1b": "the streams of all urns are those of chunk 1"},
-        proof="All urns are opened so, and told apart by their numbers: no two draws come to share a stream.",
+        proof="All urns are opened so, and distinguished by their numbers: no two draws come to share a stream.",
     ),
     Proof(
         mutants={"40952eb3aa18": "the logarithm of an empty share is that of 2"},
