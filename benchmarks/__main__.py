@@ -4,11 +4,12 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks import guarantees, scaling, workers
+from benchmarks import designed_seeds, guarantees, scaling, workers
 from benchmarks.measuring import Result, table
 
 PARTS: dict[str, Callable[[], list[Result]]] = {
     "guarantees": guarantees.measure,
+    "designed-seeds": designed_seeds.measure,
     "scaling": scaling.by_records,
     "hundred-million": partial(scaling.by_records, (1_000_000, 10_000_000, 100_000_000)),
     "people": scaling.by_people,

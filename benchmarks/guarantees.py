@@ -130,7 +130,7 @@ def measure() -> list[Result]:
             if str(number) in own or "none" in own:
                 continue
             try:
-                own[str(number)] = _released(cell, number, Path(name))
+                own[str(number)] = released(cell, number, Path(name))
             except DeniableError as refusal:
                 own["none"] = str(refusal)
             keep_figures(KEPT, found)
@@ -243,7 +243,7 @@ def _planned(cell: Cell, folder: Path) -> tuple[Any, Any, float]:
     return list(planned_steps(spec)), sampler_for(spec), total.epsilon
 
 
-def _released(cell: Cell, number: int, folder: Path) -> dict[str, float]:
+def released(cell: Cell, number: int, folder: Path) -> dict[str, float]:
     """Learn with one key, draw the records, and return their figures."""
     table, (steps, sampler, claimed) = _table(cell.table, folder), _planned(cell, folder)
     key = ReleaseKey(number.to_bytes(32, "big"))

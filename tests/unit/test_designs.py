@@ -118,3 +118,13 @@ def test_theorem_1_trades_epsilon_for_delta_over_t() -> None:
     assert list(deltas) == sorted(deltas)
     with pytest.raises(InvalidInput, match="k must be at least 2"):
         trade_off(k=1, gamma=1, eps0=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("share", "half"), [(0.5, 187), (0.75, 278), (0.9, None)])
+def test_a_larger_share_of_the_model_leaves_less_to_the_seeds(share: float, half: int | None) -> None:
+    """The table of docs/statistician/guarantees.md."""
+    law = composed_law(
+        Wish(records=50_000, public_rows=220_000, plausible=50, epsilon=1, delta=1e-9, share=share, read=0.8)
+    )
+    assert (None if law is None else law.half) == half
