@@ -79,7 +79,11 @@ class Killed:
                 return False
             os.killpg(process.pid, signal.SIGKILL)
             # A release that was already reported is over: the next command begins another.
-            return process.wait() == -signal.SIGKILL and bool(left_in_words(self.state))
+            return process.wait() == -signal.SIGKILL and not self.is_over()
+
+    def is_over(self) -> bool:
+        """Whether the release was published, and reported."""
+        return bool(list(self.state.glob("releases/*/"))) and not left_in_words(self.state)
 
     def last_step(self) -> str:
         """The step that ended last, as the vault has it."""

@@ -10,12 +10,12 @@ import pytest
 from deniable.foundation.errors import InvalidInput, Refused
 from deniable.foundation.tables import FamilyCounts
 from deniable.learners.cfs.given_graph import graph_in_spec
-from deniable.learners.cfs.parameters import WithoutNoise
+from deniable.learners.cfs.parameters import ParameterMechanism, WithoutNoise
 from deniable.privacy.loss import TRIVIAL
 from deniable.privacy.neighbours import NOTHING_HIDDEN, PUBLIC_RECORDS
 from flows.cli.planning import show_plan
 from schemas.spec.accounts import accounts_of
-from schemas.spec.plan import learning_steps
+from schemas.spec.plan import baseline_for, learning_steps
 from schemas.spec.release_spec import load_spec
 from stores.ledger.accounts import admit
 from stores.ledger.charging import open_ledger, policy_of, require_not_confidential
@@ -48,6 +48,13 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
 @pytest.fixture(scope="module")
 def published(drawn: Drawn) -> Published:
     return Published.of(drawn)
+
+
+def test_the_baseline_has_noise_exactly_where_counts_have(tmp_path: Path) -> None:
+    assert isinstance(baseline_for(load_spec(write_small_release(tmp_path / "open", **OPEN))), WithoutNoise)
+    noisy = baseline_for(load_spec(write_small_release(tmp_path / "confidential")))
+    assert isinstance(noisy, ParameterMechanism)
+    assert noisy.events
 
 
 def test_it_costs_nothing_and_claims_nothing(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ PROOFS: tuple[Proof, ...] = (
     Proof(
         mutants={
             "1502c4fc52c6": "another name of the step that keeps some records of each person",
-            "eb549d02797e": "another name of the step that splits",
+            "232ee40904c2": "another name of the step that splits",
             "a3c3d40fe1f8": "another name of the step that draws numbers within bins",
         },
         proof="Each of the three names its step at this one place. No step has the other name, so no stream of another "
@@ -331,6 +331,10 @@ PROOFS: tuple[Proof, ...] = (
             "ac2909795433": "the curve counts twice if what is left out is at least 1",
         },
         proof="What is left out is a constant, 1e-35: it is above 0, and below 1.",
+    ),
+    Proof(
+        mutants={"7ce445826f61": "a baseline without noise needs both `noise: none` and no budget"},
+        proof="A spec has a budget for counts exactly if they have noise: it is refused otherwise.",
     ),
 )
 
