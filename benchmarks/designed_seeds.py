@@ -56,9 +56,13 @@ def compared(cell: Cell, own: dict[str, Any]) -> list[str]:
     runs, said = list(own.values()), []
     for name, theirs in expected.items():
         values = [run[name] for run in runs]
+        beside = f"{name} {fmean(values):.4f} against {theirs:.4f}"
+        if len(values) == 1:
+            said.append(f"{beside}, by one key, which shows no deviation")
+            continue
         away = errors_between(values, theirs, keys)
         verdict = "agrees" if abs(away) <= ENOUGH else "differs"
-        said.append(f"{name} {fmean(values):.4f} against {theirs:.4f}, {away:+.1f} standard errors: {verdict}")
+        said.append(f"{beside}, {away:+.1f} standard errors: {verdict}")
     return said
 
 
@@ -66,11 +70,9 @@ def errors_between(values: list[float], mean: float, keys: int) -> float:
     """Return by how many standard errors the mean of some values exceeds that of other keys with the same deviation.
 
     Args:
-        values: ours, by key.
+        values: ours, by key, at least two.
         mean: the other mean.
         keys: the number of keys behind it.
     """
-    if len(values) < 2:
-        return inf
     deviation = spread(values) * sqrt(1 / len(values) + 1 / keys)
     return (fmean(values) - mean) / deviation if deviation else inf

@@ -13,7 +13,7 @@ def test_a_difference_is_in_errors_of_both_means() -> None:
     values = [1.0, 2.0, 3.0]
     assert errors_between(values, 1.5, 3) == pytest.approx(0.5 / sqrt(2 / 3))
     assert errors_between(values, 2.5, 1) == pytest.approx(-0.5 / sqrt(4 / 3))
-    assert errors_between([1.0], 1.0, 3) == inf, "one key shows no deviation"
+    assert errors_between([1.0, 1.0], 0.5, 3) == inf
 
 
 def test_a_figure_within_two_errors_agrees_and_one_beyond_differs() -> None:
@@ -25,3 +25,4 @@ def test_a_figure_within_two_errors_agrees_and_one_beyond_differs() -> None:
     assert pairs == "pairs 0.0102 against 0.0102, +0.0 standard errors: agrees"
     assert triples.endswith("standard errors: differs")
     assert told.endswith("standard errors: differs")
+    assert compared(CELL, {"1": runs["1"]})[0] == "pairs 0.0102 against 0.0102, by one key, which shows no deviation"
