@@ -208,9 +208,22 @@ def draw(workspace: Workspace, source: Reference) -> Drawn:
     Returns:
         References to what was made.
     """
-    spec = workspace.spec
     checked = validate_task(workspace, source)
-    codes = clean_task(workspace, checked)
+    return draw_from_codes(workspace, source, clean_task(workspace, checked))
+
+
+def draw_from_codes(workspace: Workspace, source: Reference, codes: Reference) -> Drawn:
+    """Run the steps that lead from valid records to synthetic ones.
+
+    Args:
+        workspace: the release.
+        source: the rows as read.
+        codes: the valid ones.
+
+    Returns:
+        References to what was made.
+    """
+    spec = workspace.spec
     parts = split_task(workspace, codes)
 
     made: dict[str, Reference] = {}

@@ -358,6 +358,27 @@ class Signed(Part):
         return day_of(self.time)
 
 
+class Rehearsed(Part):
+    """The rehearsal of the release on public records, which cost nothing.
+
+    Attributes:
+        digest: SHA-256 of the rehearsal's canonical JSON.
+        ended: day on which it ended.
+        stand_in: the public records on which it was made: a public release, a public table, or records drawn from the
+            schema.
+        name: name of that release or file; empty for records drawn from the schema.
+        sha256: digest of those records.
+        epsilons: the epsilons that were tried, as they were given.
+    """
+
+    digest: Digest
+    ended: Day
+    stand_in: Literal["release", "table", "schema"]
+    name: str
+    sha256: Digest
+    epsilons: tuple[str, ...]
+
+
 class RunTree(Part):
     """MLflow's runs of the release at the time of the signature.
 
@@ -405,6 +426,8 @@ class Provenance(Part):
     runs: Runs
     people: People
     signed: Signed
+    # Omitted from all written forms if there was none.
+    rehearsal: Rehearsed | None = Field(default=None, exclude_if=lambda rehearsal: rehearsal is None)
     internal: Internal | None = None
 
     def to_predicate(self) -> dict[str, Any]:

@@ -33,7 +33,6 @@ def group_page(group: str, lines: Sequence[Line]) -> Iterator[str]:
         lines: the commands of this installation.
     """
     yield f"usage: deniable {group} COMMAND ..."
-    yield ""
     yield f"{GROUPS[group].capitalize() if GROUPS[group][0].islower() else GROUPS[group]}."
     yield ""
     yield from _table({line.word: line.help for line in lines if line.group == group})

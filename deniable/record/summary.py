@@ -28,7 +28,7 @@ def summary_lines(record: Record) -> Iterator[str]:
     """
     release, people, code, runs = record["release"], record["people"], record["code"], record["runs"]
     approval, head = people["approval"], record["ledger"]["head"]
-    numbered = _numbered(record)
+    numbered, rehearsal = _numbered(record), record.get("rehearsal")
     yield from _aligned(
         [
             ("release", f"{release['id']}: {release['title']}, {release['records']:,} records"),
@@ -37,6 +37,7 @@ def summary_lines(record: Record) -> Iterator[str]:
             ("started by", people["started_by"]),
             ("approved by", "nobody" if approval is None else _in_words(approval)),
             ("cost", f"{_rounded_cost(record['cost']['total'])} for the whole release, {record['cost']['kind']}"),
+            *([] if rehearsal is None else [("rehearsed", _rehearsed(rehearsal))]),
             ("code", f"version {code['version']}, {_commit(code)}"),
             ("", f"package {code['package']}"),
             ("python", f"{record['environment']['python']} on {record['environment']['platform']}"),
@@ -82,6 +83,13 @@ def step_lines(record: Record, named: str) -> Iterator[str]:
         yield from (f"  {line}" for line in _aligned(rows))
         for event in step["events"]:
             yield f"  mechanism: {', '.join(f'{name} {value}' for name, value in event.items())}"
+
+
+def _rehearsed(rehearsal: Mapping[str, Any]) -> str:
+    """On which public records epsilon was tried before it was spent, when, and at which values."""
+    kinds = {"release": "the public release", "table": "the public table", "schema": "records drawn from the schema"}
+    name = f"{kinds[rehearsal['stand_in']]} {rehearsal['name']}".strip()
+    return f"{rehearsal['ended']} on {name}, at epsilon {', '.join(rehearsal['epsilons'])}"
 
 
 def _in_words(approval: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ LINES: Final = tuple(
     for name, what in {
         "release make": "run the release that a spec describes, or resume it",
         "release plan": "what a release would cost, and whether the budget allows it",
+        "release rehearse": "try epsilons on public records, at no cost",
         "release new": "begin with a table of your own: questions, then a release",
         "release again": "write a spec that uses the paid model of a release again",
         "release refresh": "release the new data of a dataset, unless released already",

@@ -877,7 +877,20 @@ def load_spec(path: Path, *, folder: Path | None = None) -> ReleaseSpec:
     Raises:
         InvalidInput: the spec has faults; the message has a line for each.
     """
-    written = read_yaml(path)
+    return spec_of(read_yaml(path), path, folder)
+
+
+def spec_of(written: Mapping[str, Any], path: Path, folder: Path | None = None) -> ReleaseSpec:
+    """Check a release spec that was read, as `load_spec` does.
+
+    Args:
+        written: what was read; its numbers are exact.
+        path: the file, which messages name.
+        folder: the base of relative paths in the spec; the file's own folder by default.
+
+    Raises:
+        InvalidInput: the spec has faults; the message has a line for each.
+    """
     folder = whole_path(folder or path.parent, "the folder of the release spec")
     domain, problem = _look_up(written.get("dataset"), folder)
     whole, derived, faults = completed(written, domain)

@@ -20,7 +20,9 @@ _NO_ROOM = Cost(epsilon=Fraction(1, 10**60), delta=Fraction(0))
 """A cap must be above 0; the amount already spent exceeds this one, so nothing can be added."""
 
 
-def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[str, Any]], free_since: str = "") -> None:
+def write_settled_ledger(
+    place: Path, dataset: str, entries: Sequence[Mapping[str, Any]], free_since: str = "", limit: Cost = _NO_ROOM
+) -> None:
     """Write a new ledger with the charges of a release and their outputs.
 
     Args:
@@ -28,6 +30,7 @@ def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[st
         dataset: the charged dataset.
         entries: the entries of the release's record, shown or sealed.
         free_since: start of the release, if it costs nothing; any other release must show its charges.
+        limit: the dataset's cap; by default there is no room for any other charge.
 
     Raises:
         InvalidInput: the record shows no charge.
@@ -42,7 +45,7 @@ def write_settled_ledger(place: Path, dataset: str, entries: Sequence[Mapping[st
             "the record of a release must show what was charged for it, got no charge; use its complete record."
         )
     begun = settled[0][0] if settled else free_since
-    policy = Policy(dataset=dataset, limit=_NO_ROOM, set_by="replay")
+    policy = Policy(dataset=dataset, limit=limit, set_by="replay")
     opened: list[tuple[str, Fact]] = [(begun, Opening(ledger="replay")), (begun, policy)]
     books = LedgerState()
     lines: list[str] = []

@@ -5,6 +5,7 @@ same and the material for cleared staff. Signing does not belong here (stores.ke
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from schemas.provenance import (
     LedgerSegment,
     PrivacyUnit,
     Provenance,
+    Rehearsed,
     Released,
     Runs,
     RunTree,
@@ -40,6 +42,7 @@ from schemas.spec.accounts import Accounts
 from schemas.spec.flow_steps import flow_steps
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import open_ledger
+from stores.record.rehearsals import last_rehearsal
 from stores.vault.actors import people_of
 from stores.vault.runtime_environment import code_that_runs, environment_here
 from stores.vault.step_log import noted_steps, seeded_records, spent
@@ -48,6 +51,7 @@ from stores.vault.workspace import Workspace
 SEAL = "seal"
 """The step that signs the internal record and is therefore not in it."""
 
+_MOMENT = "%Y%m%dT%H%M%SZ"
 _AFTER_PUBLICATION = ("publish", "report", SEAL)
 _METHOD = (
     "The commitment is HMAC-SHA256 of the stored copy of the columns that were read. Its key is HMAC-SHA256, under the "
@@ -105,7 +109,30 @@ def public_record(
         ),
         people=people_of(workspace),
         signed=signed,
+        **_rehearsed(workspace),  # a field that was not set is not written
     )
+
+
+def _rehearsed(workspace: Workspace) -> dict[str, Any]:
+    """Return the last rehearsal of the dataset that ended before the release began, if there was one."""
+    # The name has the second in which it began; the ledger's times are in whole minutes.
+    try:
+        began = datetime.strptime(workspace.release_id.rpartition("-")[2], _MOMENT).replace(tzinfo=UTC)
+    except ValueError:
+        return {}
+    rehearsal = last_rehearsal(workspace.state, workspace.spec.dataset_name, f"{began:%Y-%m-%dT%H:%M:%S.999999Z}")
+    if rehearsal is None:
+        return {}
+    stand_in = rehearsal.stand_in
+    told = Rehearsed(
+        digest=rehearsal.digest,
+        ended=day_of(rehearsal.ended),
+        stand_in=stand_in.kind,
+        name=stand_in.name,
+        sha256=stand_in.sha256,
+        epsilons=tuple(rung.epsilon for rung in rehearsal.rungs),
+    )
+    return {"rehearsal": told}
 
 
 def with_publication(record: Provenance, publishing: Step) -> Provenance:

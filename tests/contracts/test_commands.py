@@ -25,6 +25,7 @@ LARGE = {"prefect", "mlflow", "pandas", "scipy", "numba", "matplotlib", "pyarrow
 ROWS = {
     "release make": "spec.yaml --new --state var",
     "release plan": "spec.yaml --all",
+    "release rehearse": "spec.yaml --on public.csv --epsilon 0.5 1 2 --repeats 3",
     "release new": "",
     "release again": "people-1 spec.yaml --records 1000 --epsilon 0.5",
     "release refresh": "spec.yaml --source new.csv",

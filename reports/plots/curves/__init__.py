@@ -1,4 +1,5 @@
-"""Pictures of curves that are computed before a release.
+"""Pictures of what is computed before a release.
 
-design_curves: what a total buys by each account, and Theorem 1 for one record.
+design_curves: what a total buys by each account, and Theorem 1 for one record. rehearsal_ladder: what releases of
+public records are good for, by epsilon.
 """
