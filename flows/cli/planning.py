@@ -50,6 +50,7 @@ from stores.ledger.charging import planned_charges, policy_of, require_not_confi
 from stores.ledger.database import written_time
 from stores.ledger.remembered_costs import remember_costs
 from stores.ledger.state_ledger import state_ledger
+from stores.record.rehearsals import last_rehearsal
 from stores.releases.resumable_releases import what_comes_next
 from stores.statement.statement import in_words
 
@@ -82,7 +83,11 @@ def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> in
     console.print(f"[bold]{escape(spec.title)}[/bold]\n{wanted}; {drawn.guarantee}. No data were read.\n")
     console.print(verdict)
     console.print()
-    console.print(_two_columns([*_claims(spec, accounts), *charged, ("next", what_comes_next(state, spec))]))
+    console.print(
+        _two_columns(
+            [*_claims(spec, accounts), *charged, *_rehearsed(spec, state), ("next", what_comes_next(state, spec))]
+        )
+    )
     if spec.derived:
         console.print("\n[bold]What the spec leaves out[/bold], derived from the spec and the schema")
         console.print(_two_columns(_derived(spec), indent=1))
@@ -99,6 +104,14 @@ def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> in
     if accounts.record is not None and (beside := _if_records_were_charged(spec, accounts)):
         console.print(f"\n{beside}")
     return FITS if fits else DOES_NOT_FIT
+
+
+def _rehearsed(spec: ReleaseSpec, state: Path) -> Iterator[tuple[str, str]]:
+    """Yield the last rehearsal of the dataset on public records, if there was one."""
+    found = last_rehearsal(state, spec.dataset_name)
+    if found is not None:
+        epsilons = ", ".join(rung.epsilon for rung in found.rungs)
+        yield "rehearsed", f"{day_of(found.ended)} on {found.stand_in.words}, at epsilon {epsilons}"
 
 
 def _two_columns(rows: Iterable[tuple[str, str]], indent: int = 0) -> Table:

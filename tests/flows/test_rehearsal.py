@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from deniable.foundation.errors import InvalidInput
 from deniable.record.summary import summary_lines
+from flows.cli.planning import show_plan
 from flows.rehearsing.rehearsal import at_epsilon
 from flows.rehearsing.stand_ins import stand_in_for
 from flows.release import release
@@ -150,6 +151,16 @@ def test_the_last_one_of_the_dataset_that_ended_before_counts(tmp_path: Path) ->
     assert last_rehearsal(tmp_path, "people", "2026-11-27T00:00:00.000000Z") is None
     assert first.digest != second.digest
     assert Rehearsal.model_validate_json(first.model_dump_json()).digest == first.digest
+
+
+def test_a_plan_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, state = load_spec(write_spec(tmp_path / "spec", made_up_people(50))), tmp_path / "state"
+    show_plan(spec, state)
+    assert "rehearsed" not in capsys.readouterr().out
+    keep_rehearsal(state, rehearsal("good", "good"), "page")
+    show_plan(spec, state)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "rehearsed 2026-11-28 on records drawn from the schema, 500 records, at epsilon 1, 2" in said
 
 
 def test_the_page_states_the_least_epsilon_and_its_limits() -> None:
