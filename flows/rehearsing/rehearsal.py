@@ -16,6 +16,7 @@ from sys import platform
 from time import process_time
 from typing import Any, Final
 
+import numpy as np
 from prefect import flow
 
 from deniable.evaluation.contract import Value
@@ -154,6 +155,8 @@ def at_epsilon(written: Mapping[str, Any], path: Path, epsilon: Fraction) -> Rel
 def _rung(scratch: Path, spec: ReleaseSpec, epsilon: Fraction, standing: Standing, repeats: int) -> Rung:
     """Release the records at one epsilon, once under each key."""
     made, total = list[_Made](), 0.0
+    # Public records do not say whose they are: each stands for a person.
+    several = spec.most_records > 1
     for _ in range(repeats):
         vault = new_vault(scratch, spec.name)
         release_id = vault.name
@@ -166,9 +169,9 @@ def _rung(scratch: Path, spec: ReleaseSpec, epsilon: Fraction, standing: Standin
                     place.write_bytes(ReleaseKey.generate().secret)
                 with (
                     workspace.writing("codes.parquet", Audience.RESTRICTED) as place,
-                    CodesWriter(place, spec.domain, spec.chunk_rows) as writer,
+                    CodesWriter(place, spec.domain, spec.chunk_rows, of_people=several) as writer,
                 ):
-                    writer.write(standing.codes)
+                    writer.write(standing.codes, np.arange(len(standing.codes)) if several else None)
                 codes = workspace.refer("codes", "codes.parquet", Audience.RESTRICTED, len(standing.codes))
                 reading = Workspace(
                     state=scratch, release_id=release_id, spec=spec.reading(codes.path), mlflow_run_id=run_id
