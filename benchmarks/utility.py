@@ -32,7 +32,7 @@ from benchmarks.coded import Rows, domain_of, of_model
 from benchmarks.measuring import markdown, spread
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import ReleaseKey
-from deniable.learners.entry import LearnerEntry, StructureBudget
+from deniable.learners.entry import LearnerEntry, StructureBudget, budget_of
 from deniable.learners.registry import LEARNERS, derived_from_public, entries, steps_of
 from deniable.models.model_formats import model_from_document
 from schemas.spec.release_spec import PackageSource, load_spec
@@ -185,6 +185,9 @@ class Budget:
             for name, field in spec.model_fields.items()
             if isinstance(field.annotation, type) and "epsilon" in getattr(field.annotation, "model_fields", {})
         }
+        own_budget = budget_of(spec)
+        if own_budget is not None and "epsilon" in own_budget.model_fields:
+            budgets.setdefault("parameters", own_budget)
         if spec.learns_structure(stated):
             budgets.setdefault("structure", StructureBudget)
         asked: dict[str, Any] = {"kind": kind, **CHOSEN.get(kind, {}), **stated}

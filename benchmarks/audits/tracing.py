@@ -223,10 +223,10 @@ class Noise(np.ndarray[Any, np.dtype[np.int64]]):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Trace additions, and sums over whole draws; refuse everything else."""
-        if ufunc is np.add and method == "__call__" and not options and len(inputs) == 2:
+        if ufunc is np.add and method == "__call__" and set(options) <= {"out"} and len(inputs) == 2:
             others = [each for each in inputs if not isinstance(each, Noise)]
             if len(others) == 1:
-                return self.trace.add(self, others[0])
+                return _put(self.trace.add(self, others[0]), *options.get("out", ()))
         if ufunc is np.add and method == "reduce" and options.get("axis") == 0 and self.copies == 1:
             summed = np.add.reduce(self.view(np.ndarray), axis=0).view(Noise)
             summed.trace, summed.law, summed.copies = self.trace, self.law, self.shape[0]
@@ -255,6 +255,14 @@ class Noise(np.ndarray[Any, np.dtype[np.int64]]):
     def __iter__(self) -> Iterator[Any]:
         """Draw by draw."""
         return iter(self.tolist())
+
+
+def _put(released: Integers, place: Integers | None = None) -> Integers:
+    """Released integers, in an array that noise was added to in its place, if any."""
+    if place is None:
+        return released
+    place[...] = released
+    return place
 
 
 class NoiseInteger(int):

@@ -116,7 +116,7 @@ HISTOGRAM = {
         ("budget__epsilon", 10**13, "budget.epsilon: must be a number of at most 1,000,000,000,000"),
         ("budget__dataset", "x" * 300, "budget.dataset: must have at most 100 characters"),
         ("evaluation__train_rows", 10**9, "evaluation.train_rows: must be less than or equal to 100000000"),
-        ("evaluation__classifiers", ["tree"] * 4, "evaluation.classifiers: must have at most 3 items"),
+        ("evaluation__classifiers", ["tree"] * 6, "evaluation.classifiers: must have at most 5 items"),
         ("evaluation__target", "x" * 4000, "evaluation.target: must have at most 300 characters"),
         ("thresholds__tvd_2way_max", float("nan"), "thresholds.tvd_2way_max: must be greater than or equal to -10"),
         ("thresholds__tvd_2way_max", float("inf"), "thresholds.tvd_2way_max: must be less than or equal to 10"),

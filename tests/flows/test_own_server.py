@@ -89,5 +89,5 @@ def test_every_command_that_runs_a_flow_on_a_server_of_its_own_is_served_by_it()
             starting[str(path.relative_to(ROOT))] = "served_by" in called
     # This one only asks the server, and runs no flow.
     assert starting.pop("flows/cli/release/runs.py") is False
-    assert len(starting) == 5
+    assert len(starting) == 6
     assert all(starting.values()), starting

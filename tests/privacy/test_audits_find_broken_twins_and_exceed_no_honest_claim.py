@@ -36,7 +36,7 @@ from benchmarks.audits.laws import laplace
 from benchmarks.audits.learned import StepExperiment, series_of
 from benchmarks.audits.registry import NOT_AUDITED, mechanism_of, without_a_twin, without_an_audit
 from benchmarks.audits.releases import claim_of_choices
-from benchmarks.audits.tracing import Chosen, Noised, Untraceable, traced
+from benchmarks.audits.tracing import Chosen, Noise, Noised, Untraceable, traced
 from benchmarks.audits.twins import _best_ones, _choices_at, _one_stream
 from deniable.foundation.keys import ReleaseKey
 from deniable.foundation.noise import DiscreteGaussian, DiscreteLaplace
@@ -107,6 +107,23 @@ def test_noise_that_is_not_simply_added_is_refused(changed: Callable[[Any], Any]
         found = audited_briefly(case)
     assert found.exceeds
     assert found.found
+
+
+def test_noise_that_is_added_in_the_place_of_counts_is_traced_too() -> None:
+    class Forcing:
+        """A trace that answers with other integers."""
+
+        def add(self, noise: Noise, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            assert isinstance(noise, Noise)
+            return counts + 100
+
+    counts = np.array([5, 6])
+    same, noise = counts, Noise.of(np.array([1, 2]), Forcing(), None)  # type: ignore[arg-type]
+    counts += noise
+    assert counts is same
+    assert counts.tolist() == [105, 106]
+    with pytest.raises(Untraceable):
+        counts -= noise
 
 
 def test_what_depends_on_the_table_although_all_answers_are_the_same_is_refused() -> None:

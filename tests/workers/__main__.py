@@ -42,6 +42,7 @@ def _import_tests(collected: list[str]) -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     pytest.main(["--collect-only", "-qq", "--numprocesses=0", *collected], plugins=[_Forgetting()])
+    sys.stdout.flush()  # into the silence, too: in a pipe, it would be said after the results
     os.dup2(said, 1)
     os.close(said)
     os.close(silence)
