@@ -151,7 +151,7 @@ def test_a_release_that_fails_leaves_no_version_of_its_model(tmp_path: Path, cli
     few = changes("failing", synthesis__k=1300, synthesis__public_rows=1300, synthesis__gamma=1.01)
     spec = write_small_release(tmp_path / "spec", **few)
     # In a state folder of its own: in the one of all tests, the same people belong to another account.
-    with pytest.raises(DeniableError, match="must be predicted to pass|must pass the privacy test"):
+    with pytest.raises(DeniableError, match=r"must be predicted to pass|must pass the privacy test"):
         release(spec, tmp_path / "state")
     assert client.get_experiment_by_name("failing") is not None
     assert versions_of("failing", client) == []
