@@ -18,6 +18,9 @@ from deniable.verification.release import CSV, DOMAIN
 from schemas.regular_files import require_regular
 from schemas.rehearsal import StandIn
 from schemas.spec.release_spec import FileSource, ReleaseSpec
+from stores.ledger.accounts import accounts_of_source
+from stores.ledger.ledger import ledger_place
+from stores.ledger.state_ledger import state_ledger
 from stores.own_files import opened_own, read_own
 from stores.releases.snapshots import published_releases
 from stores.tables.sources.reading import locate
@@ -81,11 +84,25 @@ def _public_table(spec: ReleaseSpec, state: Path, table: Path) -> Standing:
         )
     digest = file_digest(table)
     public = spec.reading(table.absolute())
+    _require_unknown(public, state, table)
     found = without_quoting(lambda: list(valid_codes(public, state)), public, state)
     if not sum(map(len, found)):
         raise Refused(f"the public table {table.name} must have valid rows, got none; see the dataset's schema.")
     codes = np.concatenate(found)
     return Standing(StandIn(kind="table", name=table.name, sha256=digest, rows=len(codes)), codes)
+
+
+def _require_unknown(public: ReleaseSpec, state: Path, table: Path) -> None:
+    """Refuse a table that the ledger knows as the source of an account, also a copy of it in another place."""
+    place = ledger_place(state)
+    if isinstance(place, Path) and not place.exists():
+        return  # no account was opened
+    accounts = accounts_of_source(state, public, state_ledger(state))
+    if accounts:
+        raise InvalidInput(
+            f"a rehearsal must be made on public records, and {table} has those of dataset {min(accounts)}, which has "
+            "an account; name a table that anyone may read, or leave out --on."
+        )
 
 
 def _is_source(spec: ReleaseSpec, table: Path) -> bool:

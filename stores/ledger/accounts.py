@@ -134,18 +134,28 @@ def require_unknown(state: Path, spec: ReleaseSpec, ledger: Ledger) -> None:
     Raises:
         Refused: the ledger knows it as confidential.
     """
-    policies, marks = ledger.policies(), source_marks(state, spec)
-    known, name = _known(state, policies), account_name(Path(spec.dataset).stem)
-    by_source = {dataset for mark in marks for dataset in known.get(mark, ())}
+    name = account_name(Path(spec.dataset).stem)
     # Accounts of people, and of guarantees of another kind, are named after the dataset.
-    by_name = {dataset for dataset in policies if name in _beginnings(dataset)}
-    found = by_source | by_name
+    by_name = {dataset for dataset in ledger.policies() if name in _beginnings(dataset)}
+    found = accounts_of_source(state, spec, ledger) | by_name
     if found:
         raise Refused(
             f"a release with noise: none must be of a table that the ledger does not know as confidential, and "
             f"{spec.name} is of dataset {min(found)}, which has an account; state noise and a budget, or name a public "
             "table."
         )
+
+
+def accounts_of_source(state: Path, spec: ReleaseSpec, ledger: Ledger) -> set[str]:
+    """The datasets with an account for a source, which is recognised by its place or its content; nothing is written.
+
+    Args:
+        state: the state folder.
+        spec: a spec with that source.
+        ledger: the state folder's ledger.
+    """
+    known = _known(state, ledger.policies())
+    return {dataset for mark in source_marks(state, spec) for dataset in known.get(mark, ())}
 
 
 def _beginnings(dataset: str) -> set[str]:

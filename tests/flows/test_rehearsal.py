@@ -22,6 +22,8 @@ from schemas.rehearsal import Grade, Rehearsal, Rung, StandIn
 from schemas.spec.loading import read_yaml
 from schemas.spec.release_spec import load_spec
 from stores.keys.signed_record import read_signed
+from stores.ledger.accounts import admit
+from stores.ledger.charging import policy_of
 from stores.ledger.state_ledger import state_ledger
 from stores.record.folder_verification import verified_release
 from stores.record.record_reader import keys_to_trust, trusted_where
@@ -117,6 +119,19 @@ def test_a_stand_in_is_not_the_source(tmp_path: Path) -> None:
             stand_in_for(spec, tmp_path / "state", table=tmp_path / name)
     with pytest.raises(InvalidInput, match="must exist"):
         stand_in_for(spec, tmp_path / "state", table=tmp_path / "nowhere.csv")
+
+
+def test_a_copy_of_a_source_that_has_an_account_is_no_stand_in(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    confidential = load_spec(write_small_release(tmp_path / "spec"))
+    assert confidential.budget is not None
+    admit(state, confidential, state_ledger(state), policy_of(confidential, confidential.budget))
+    copied, other = tmp_path / "copy.csv", tmp_path / "other.csv"
+    copied.write_bytes((tmp_path / "spec" / "people.csv").read_bytes())
+    other.write_bytes(copied.read_bytes() + b"20,f,none,no\n")
+    with pytest.raises(InvalidInput, match="has those of dataset people, which has an account"):
+        stand_in_for(confidential, state, table=copied)
+    assert stand_in_for(confidential, state, table=other).what.kind == "table"
 
 
 def test_records_of_a_schema_have_all_its_values(tmp_path: Path) -> None:
