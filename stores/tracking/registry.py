@@ -104,19 +104,17 @@ def leave_current(state: Path, standings: Iterable[ReleaseStanding]) -> None:
     Raises:
         RecordFailed: MLflow does not accept it.
     """
-    by_dataset: dict[str, set[str]] = {}
-    for each in standings:
-        ours = by_dataset.setdefault(each.dataset, set())
-        if each.standing == "in force":
-            ours.add(each.release)
+    known = tuple(standings)
+    ended = {each.release for each in known if each.standing != "in force"}
     with recording(state, patiently=False) as client:
-        for dataset, in_force in by_dataset.items():
+        for dataset in sorted({each.dataset for each in known}):
             name = registered_name(dataset)
             current = current_version(client, name)
-            if current is None or current.tags.get(_RELEASE) in in_force:
+            # A server may have the models of other ledgers, of which this one knows nothing.
+            if current is None or current.tags.get(_RELEASE) not in ended:
                 continue
             versions = client.search_model_versions(f"name = '{name}'")
-            left = [version for version in versions if version.tags.get(_RELEASE) in in_force]
+            left = [version for version in versions if version.tags.get(_RELEASE) not in ended]
             if left:
                 client.set_registered_model_alias(name, CURRENT, max(left, key=_order).version)
             else:

@@ -149,3 +149,20 @@ def test_the_labels_may_be_in_sheets_beside_the_records(tmp_path: Path, capsys: 
     (tmp_path / "book.csv").write_text("variable,type,values\nsex,nominal,m | f\n")
     assert main(["table", "draft", str(tmp_path / "book.csv"), "--sheet", "one", "--to", str(tmp_path)]) == 1
     assert "is none; leave it out" in capsys.readouterr().err
+
+
+def test_nothing_of_the_records_is_shown_if_their_sheet_is_named_by_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With columns that a codebook could have, the records would be quoted as its faults."""
+    book = tmp_path / "people.xlsx"
+    records = [["name", "type"], ["Quuxville", "very secret"]]
+    write_xlsx(book, {"Labels": [["variable", "type"], ["sex", "nominal"]], "Data": records})
+    for more in ((), ("--source", str(book))):
+        asked = ["table", "draft", str(book), "--sheet", "Data", "--to", str(tmp_path), *more]
+        assert main([*asked, "--state", str(tmp_path / "state")]) == 1
+        said = "".join(capsys.readouterr())
+        assert "line 2" in said
+        assert "save them in a file of their own to see it" in said
+        assert "Quuxville" not in said
+        assert "secret" not in said

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,14 @@ def test_the_last_version_in_force_is_current_and_none_if_all_were_withdrawn(
     assert current_after("left-1", "withdrawn") == "left-3"
     assert current_after("left-3", "superseded", "left-2") == "left-2"
     assert current_after("left-2", "withdrawn") is None
+
+
+def test_a_model_of_another_ledger_stays_current(two: tuple[Drawn, Drawn], client: MlflowClient) -> None:
+    """Several state folders may share a server, and a dataset's name; none knows what became of another's releases."""
+    standings = standings_of(two[0].workspace.state)
+    assert {each.release for each in standings} == {"first", "second"}
+    leave_current(two[0].workspace.state, [replace(standings[0], standing="withdrawn")])
+    assert client.get_model_version_by_alias("registered", CURRENT).tags["release"] == "second"
 
 
 def test_no_place_on_this_machine_stands_in_a_version(two: tuple[Drawn, Drawn], client: MlflowClient) -> None:

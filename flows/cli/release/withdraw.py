@@ -38,7 +38,7 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
     try:
         leave_current(state, standings_of(state))
     except RecordFailed as error:
-        show([f"The decision stands, and MLflow still shows the model of {asked.release} as current: {error}"])
+        show([f"The decision stands. MLflow may show a model as current that is not in force: {error}"])
     show([told, f"Publish {status_file_place(state)} beside the release, so that those who verify it know."])
     return DONE
 

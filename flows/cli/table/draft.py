@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 DONE = 0
 _MOST_SHOWN = 40
+_NOT_SHOWN = (
+    "Nothing that is in the sheets is shown here, because they are in the file of the records; save them in a file of "
+    "their own to see it."
+)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -153,11 +158,13 @@ def _draft_of_file(asked: argparse.Namespace, state: Path) -> int:
     require_other(asked.codebooks if of_records is None else [], Path(source))
     if asked.columns and is_file(asked.columns):
         require_other([Path(asked.columns)], Path(source), what="list of names")
-    # If the location of the table is unknown, any file may be the table, so its contents are not shown.
-    quoting = asked.source is not None or Path(source).exists()
+    # If the location of the table is unknown, any file may be the table, so its contents are not shown. Nor are sheets
+    # beside the records, because the sheet of the records may be named by mistake.
+    quoting = of_records is None and (asked.source is not None or Path(source).exists())
     codebook = read_codebooks(asked.codebooks, asked.format, sheets)
     what = " and ".join(map(str, asked.codebooks))
-    draft = draft_of(codebook, what, wanted_columns(asked.columns), quoting=quoting)
+    with _told_of_sheets(beside=of_records is not None):
+        draft = draft_of(codebook, what, wanted_columns(asked.columns), quoting=quoting)
     places = places_in_lines(codebook, draft, source)
     header = read_header_of(codebook, Path(source), state) if asked.check_header and not places else None
     files = write_draft(
@@ -178,7 +185,7 @@ def _draft_of_file(asked: argparse.Namespace, state: Path) -> int:
     _say(*said_of_descriptions(asked.codebooks))
     if of_records is not None:
         read = f"the sheet {sheets[0]} was" if len(sheets) == 1 else f"the sheets {' and '.join(sheets)} were"
-        _say(f"Of {source}, only {read} read, and no record.")
+        _say(f"Of {source}, only {read} read, and no record. {_NOT_SHOWN}")
     if header is not None:
         _say(*header_lines(codebook, draft, Path(source), header))
     elif places:
@@ -189,11 +196,20 @@ def _draft_of_file(asked: argparse.Namespace, state: Path) -> int:
     return DONE
 
 
+@contextmanager
+def _told_of_sheets(*, beside: bool) -> Iterator[None]:
+    """Say how to see what is wrong in sheets that are beside the records."""
+    try:
+        yield
+    except InvalidInput as error:
+        if not beside:
+            raise
+        raise InvalidInput(f"{error}\n  {_NOT_SHOWN}") from None
+
+
 def _default_source(folder: Path, name: str, codebooks: Sequence[Path], sheets: Sequence[str]) -> Path:
     """Return the default path of the table: a codebook that describes itself, or a file with the release's name."""
-    described = next(
-        (path for path in codebooks if describes_itself(path) or (sheets and has_records(path, sheets))), None
-    )
+    described = next((path for path in codebooks if describes_itself(path) or has_records(path, sheets)), None)
     if described is not None:
         return described
     usual = folder / f"{name}.csv"
