@@ -5,7 +5,7 @@ source is never opened, nothing is charged, and nothing is published.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -190,7 +190,7 @@ def _rung(scratch: Path, spec: ReleaseSpec, epsilon: Fraction, standing: Standin
         epsilon=_text(epsilon),
         total=total,
         uses={
-            use.name: min((each.uses[use.name] for each in made), key=_CAUTION.index)
+            use.name: most_cautious(each.uses[use.name] for each in made)
             for use in USES
             if all(use.name in each.uses for each in made)
         },
@@ -200,6 +200,11 @@ def _rung(scratch: Path, spec: ReleaseSpec, epsilon: Fraction, standing: Standin
         seconds=median(each.seconds for each in made),
         memory=_peak() // _MIB,
     )
+
+
+def most_cautious(grades: Iterable[Grade]) -> Grade:
+    """Return the grade that permits least: a choice by the best of several releases would be one by luck."""
+    return min(grades, key=_CAUTION.index)
 
 
 @dataclass(frozen=True)

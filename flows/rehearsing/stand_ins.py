@@ -70,7 +70,7 @@ def stand_in_for(
             described = Domain.from_document(json.loads(read_own(folder / DOMAIN)))
             if described.digest == spec.domain.digest:
                 return _release(begun.release_id, folder / CSV, spec.domain)
-    return _from_schema(spec.domain, rows)
+    return records_of_schema(spec.domain, rows)
 
 
 def _public_table(spec: ReleaseSpec, state: Path, table: Path) -> Standing:
@@ -136,7 +136,7 @@ def _release(release_id: str, place: Path, domain: Domain) -> Standing:
     return Standing(what, codes.astype(np.uint16))
 
 
-def _from_schema(domain: Domain, rows: int) -> Standing:
+def records_of_schema(domain: Domain, rows: int) -> Standing:
     """Draw records whose values are all as likely, and which satisfy the rules of the schema."""
     stream = ReleaseKey.generate().stream(step="rehearse", mechanism="records of a schema", inputs="", parameters={})
     found, wanted = list[Codes](), rows

@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 from prefect.settings import PREFECT_API_URL
 from ruamel.yaml import YAML
 
+from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
+from deniable.foundation.rules import Impossible
 from deniable.record.summary import summary_lines
 from flows.cli.planning import show_plan
-from flows.rehearsing.rehearsal import at_epsilon
-from flows.rehearsing.stand_ins import stand_in_for
+from flows.rehearsing.rehearsal import at_epsilon, most_cautious
+from flows.rehearsing.stand_ins import records_of_schema, stand_in_for
 from flows.release import release
 from reports.pages.rehearsal import render_rehearsal, sentence_of
 from schemas.provenance import RECORD
@@ -142,6 +145,25 @@ def test_records_of_a_schema_have_all_its_values(tmp_path: Path) -> None:
     for column, size in zip(standing.codes.T, spec.domain.cardinalities, strict=True):
         shares = np.bincount(column, minlength=size) / 4000
         assert np.abs(shares - 1 / size).max() < 0.05
+
+
+def test_records_of_a_schema_satisfy_its_rules() -> None:
+    sizes = (3, 4)
+    attributes = (Attribute(f"a{i}", tuple(range(size)), "nominal", (0,) * size) for i, size in enumerate(sizes))
+    rule = Impossible("codebook", (("a0", (0, 1)), ("a1", (2,))))
+    domain = Domain(tuple(attributes), rules=(rule,))
+    codes = records_of_schema(domain, 3000).codes
+    assert len(codes) == 3000
+    assert rule.holds(domain, codes).all()
+    found = {tuple(row) for row in codes.tolist()}
+    assert found == set(product(range(3), range(4))) - {(0, 2), (1, 2)}
+
+
+def test_the_grade_that_permits_least_counts() -> None:
+    assert most_cautious(["good", "do not", "with caution"]) == "do not"
+    assert most_cautious(["good", "with caution"]) == "with caution"
+    assert most_cautious(["not decided", "good"]) == "not decided"
+    assert most_cautious(["good", "good"]) == "good"
 
 
 def test_only_what_is_drawn_depends_on_the_rung(tmp_path: Path) -> None:
