@@ -57,11 +57,13 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         "noise_seeds": 1,
         # Attempts of seeds, the records of the model beside them, and the choice among both. Version 2 matches those of
         # the model, and rakes to the tables of pairs that it was made of; version 1 raked to those of its records.
-        # Version 3 chooses the prefix by predictions with NumPy, which everyone can repeat.
-        "attempt_seeds": 3,
+        # Version 3 chooses the prefix by predictions with NumPy, which everyone can repeat. Version 4 takes the
+        # longest of which half of the attempts pass, and lets records change places after raking.
+        "attempt_seeds": 4,
         # Records of the model alone. Version 2 chooses those of a smaller release from more by raking, and matches them
-        # before and after; in version 1 they had no line of their own, and were only matched.
-        "synthesize_seedless": 2,
+        # before and after; in version 1 they had no line of their own, and were only matched. Version 3 rakes to
+        # models without tables too, and lets records change places after raking, in place of the second matching.
+        "synthesize_seedless": 3,
         # Candidates drawn from seeds and tested; the streams of all other records.
         "synthesize": 1,
         # Candidates whose plausible seeds are counted among some that are scored. Version 2 draws the number of scored

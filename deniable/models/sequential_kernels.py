@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from deniable.foundation.domain import Codes, Domain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable.models.raking import Goal
+    from deniable.models.raking import Goals
 
 
 class ColumnBlock(NamedTuple):
@@ -70,10 +68,17 @@ class Network(Protocol):
         """Draw whole records that jointly may vary less than independent ones."""
 
     @property
+    def completes_evenly(self) -> bool:
+        """Whether prefixes are completed by stratified values."""
+
+    def complete_evenly(self, prefixes: Codes, words: "NDArray[np.uint32]") -> Codes:
+        """Draw the other values of records that begin with given ones, so that the records jointly vary less."""
+
+    @property
     def has_pair_goals(self) -> bool:
         """Whether it keeps two-way tables that drawn records should have."""
 
-    def pair_goals(self, codes: Codes) -> "Sequence[Goal]":
+    def pair_goals(self, codes: Codes) -> "Goals":
         """The two-way tables that drawn records should have."""
 
     def words_of_matching(self, records: int) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.models.raking import Goal
+from deniable.models.raking import Goals, no_goals
 
 
 class _Ordered(Protocol):
@@ -76,11 +76,34 @@ class SequentialModel:
         return self.sample(words)
 
     @property
+    def completes_evenly(self) -> bool:
+        """Whether prefixes are completed by stratified values: not unless a kind of network overrides it."""
+        return False
+
+    def complete_evenly(self, prefixes: Codes, words: NDArray[np.uint32]) -> Codes:  # noqa: ARG002 - as below
+        """Draw the other values of records that begin with given ones, so that the records jointly vary less.
+
+        Each record on its own has the network's distribution given its prefix. No privacy argument may rely on their
+        independence.
+
+        Args:
+            prefixes: the first values of each record, positions in order, shape (rows, L).
+            words: fresh uniform words, shape (rows * (m - L),).
+
+        Returns:
+            Codes, shape (rows, m), columns as in the domain.
+
+        Raises:
+            InvalidInput: this kind of network draws independently.
+        """
+        raise InvalidInput("a network must be stratified to complete records evenly; draw them independently.")
+
+    @property
     def has_pair_goals(self) -> bool:
         """Whether it keeps two-way tables that drawn records should have: not unless a kind of network overrides it."""
         return False
 
-    def pair_goals(self, codes: Codes) -> Sequence[Goal]:  # noqa: ARG002 - as kinds of networks that have goals need it
+    def pair_goals(self, codes: Codes) -> Goals:  # noqa: ARG002 - as kinds of networks that have goals need it
         """The two-way tables that drawn records should have: those from which the network was made, if it keeps them.
 
         Args:
@@ -89,7 +112,7 @@ class SequentialModel:
         Returns:
             The tables; none unless a kind of network overrides this.
         """
-        return ()
+        return no_goals()
 
     def words_of_matching(self, records: int) -> int:  # noqa: ARG002 - as kinds of networks that match need it
         """Number of words that `matched` takes for a number of records; 0 unless a kind of network overrides this."""

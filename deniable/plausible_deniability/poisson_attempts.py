@@ -17,6 +17,11 @@ independent of those for v and have the same law under both. Given their total, 
 | v), which is the same under both, so the total is sufficient: it is Poisson(tau g(c)) under D, and Poisson(tau g(c +
 1)) under D'. The records appear in the order of their attempts, which are exchangeable, so the order adds nothing.
 
+The same holds if the completions are drawn jointly, given all released prefixes, by any law that depends on the model
+alone: stratified ones (`Network.complete_evenly`) vary less than independent ones. The law of the release then depends
+on the rows through the numbers of released prefixes alone, whichever of the rows with a prefix made the attempt, so
+that all of them remain its plausible seeds with gamma = 1.
+
 Nothing is assumed of the number of rows, of q, or of the size of the table; "no record" is not an outcome that needs
 hiding. A release in several chunks, each with its share of tau, has the same law as one.
 
@@ -126,7 +131,7 @@ def _fill_places(words, size, places):
 
 
 def completed(net: Network, prefixes: Codes, stream: WordStream) -> Codes:
-    """Records that begin with given prefixes, and whose other values are drawn from the model.
+    """Records that begin with given prefixes, and whose other values are drawn from the model, stratified if it can.
 
     Args:
         net: the model.
@@ -139,6 +144,8 @@ def completed(net: Network, prefixes: Codes, stream: WordStream) -> Codes:
     m = len(net.domain)
     records = np.empty((len(prefixes), m), np.uint16)
     words = stream.take(len(prefixes) * (m - prefixes.shape[1]))
+    if net.completes_evenly:
+        return net.complete_evenly(prefixes, words)
     _complete(net.arrays, prefixes, words, records, BlockArrays.empty(m))
     return net.in_columns(records)
 

@@ -6,23 +6,26 @@ answers is covered by the envelope over all counts (poisson_attempts). The law o
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from deniable.foundation.errors import InvalidInput, RefusedForGood
 
 FILE: Final = "prefix.json"
 """The name of the public file that states the choice."""
-FORMAT: Final = "deniable/prefix/2"
+FORMAT: Final = "deniable/prefix/3"
+STRICTER: Final = "deniable/prefix/2"
+"""The format before, of a choice that asked for a larger share."""
 EARLIER: Final = "deniable/prefix/1"
-"""The earlier format, whose shares were predicted by compiled code, and are not computed again."""
+"""The earliest format, whose shares were predicted by compiled code, and are not computed again."""
 
-ENOUGH: Final = 0.6
-"""The longest prefix is chosen of which so large a share of the attempts is predicted to pass."""
+ENOUGH: Final[Mapping[str, float]] = MappingProxyType({FORMAT: 0.5, STRICTER: 0.6, EARLIER: 0.6})
+"""The longest prefix is chosen of which so large a share of the attempts is predicted to pass, by format."""
 _DIGITS = 6
 """The digits of a share that are stated; the choice is made by these, so that everyone can repeat it."""
 
 
-def choose_length(shares: Sequence[float]) -> int:
+def choose_length(shares: Sequence[float], form: str = FORMAT) -> int:
     """The length of the prefix.
 
     A longer prefix keeps more of a person's combination of attributes, and fewer people share it. The longest is taken
@@ -30,12 +33,13 @@ def choose_length(shares: Sequence[float]) -> int:
 
     Args:
         shares: the share of attempts that pass for each length from 1 on.
+        form: the format in which the choice is stated.
 
     Returns:
         The length; 0 if nothing passes, whatever the length.
     """
     stated = _stated(shares)
-    enough = [length for length, share in enumerate(stated, 1) if share >= ENOUGH]
+    enough = [length for length, share in enumerate(stated, 1) if share >= ENOUGH[form]]
     if enough:
         return enough[-1]
     gains = [length * share for length, share in enumerate(stated, 1)]
@@ -71,7 +75,9 @@ def chosen_prefix(names: Sequence[str], shares: Sequence[float], *, attempts: fl
     )
 
 
-def document_of(names: Sequence[str], shares: Sequence[float], length: int, *, public_rows: int) -> dict[str, Any]:
+def document_of(
+    names: Sequence[str], shares: Sequence[float], length: int, *, public_rows: int, form: str = FORMAT
+) -> dict[str, Any]:
     """The choice as a public document.
 
     Args:
@@ -79,15 +85,16 @@ def document_of(names: Sequence[str], shares: Sequence[float], length: int, *, p
         shares: the predicted shares.
         length: the length chosen.
         public_rows: the public number of rows of the prediction.
+        form: the format.
     """
     return {
-        "format": FORMAT,
+        "format": form,
         "copied_attributes": list(names[:length]),
         "resampled_attributes": len(names) - length,
         "predicted_to_pass": _stated(shares),
-        "enough": ENOUGH,
+        "enough": ENOUGH[form],
         "public_rows": public_rows,
-        "reason": _reason(shares, length),
+        "reason": _reason(shares, length, ENOUGH[form]),
     }
 
 
@@ -95,18 +102,22 @@ def _stated(shares: Sequence[float]) -> list[float]:
     return [round(share, _DIGITS) for share in shares]
 
 
-def _reason(shares: Sequence[float], length: int) -> str:
+def _reason(shares: Sequence[float], length: int, enough: float) -> str:
     share = _stated(shares)[length - 1]
-    if share >= ENOUGH:
-        return f"the longest prefix of which at least {ENOUGH:.0%} of the attempts pass by the model: {share:.1%}"
+    if share >= enough:
+        return f"the longest prefix of which at least {enough:.0%} of the attempts pass by the model: {share:.1%}"
     return (
-        f"at no length do {ENOUGH:.0%} of the attempts pass by the model; with {length} attributes copied {share:.1%} "
+        f"at no length do {enough:.0%} of the attempts pass by the model; with {length} attributes copied {share:.1%} "
         "pass, and the most are copied in all"
     )
 
 
 def faults_of_document(
-    document: Mapping[str, Any], names: Sequence[str], shares: Sequence[float], public_rows: int
+    document: Mapping[str, Any],
+    names: Sequence[str],
+    shares: Sequence[float],
+    public_rows: int,
+    form: str = FORMAT,
 ) -> list[str]:
     """What is wrong with a stated choice.
 
@@ -115,9 +126,10 @@ def faults_of_document(
         names: all attributes, in the model's order.
         shares: the shares that its model predicts.
         public_rows: the number of rows that the spec states.
+        form: the format in which the draw's version states a choice.
     """
-    length = choose_length(shares)
-    right = document_of(names, shares, length, public_rows=public_rows) if length else {}
+    length = choose_length(shares, form)
+    right = document_of(names, shares, length, public_rows=public_rows, form=form) if length else {}
     faults = [
         f"{FILE}: {name} is {document.get(name)}, but {right[name]} follows from the model"
         for name in right
@@ -141,9 +153,10 @@ def faults_of_earlier(document: Mapping[str, Any], names: Sequence[str], public_
     try:
         shares = [float(share) for share in document["predicted_to_pass"]]
         copied = list(document["copied_attributes"])
-        found = choose_length(shares)
-        right = document_of(copied, shares, len(copied), public_rows=public_rows) if copied and shares else {}
-        right["format"] = EARLIER
+        found = choose_length(shares, EARLIER)
+        right = {}
+        if copied and shares:
+            right = document_of(copied, shares, len(copied), public_rows=public_rows, form=EARLIER)
     except (InvalidInput, IndexError, KeyError, TypeError, ValueError):
         return [f"{FILE} must state the copied attributes and the predicted shares"]
     faults = []

@@ -27,8 +27,9 @@ from deniable.plausible_deniability.poisson_attempts import (
 )
 from deniable.privacy.loss import PASSES_OUT_OF
 from deniable.samplers.poisson_seeds import sampler as poisson_sampler
-from deniable.samplers.poisson_seeds.sampler import _goals, _open, law_of, sampler
+from deniable.samplers.poisson_seeds.sampler import _open, law_of, sampler
 from deniable.samplers.poisson_seeds.spec import Entry
+from deniable.samplers.raked_goals import goals_for
 
 FALSE_ALARM = 1e-9
 DOMAIN = Domain(
@@ -251,5 +252,5 @@ def test_raking_aims_at_the_tables_of_eight_records_for_each_that_is_wanted(want
             return words.take(count)
 
     assert not NET.has_pair_goals
-    _goals(NET, np.zeros((5, 3), np.uint16), wanted, Noting())  # type: ignore[arg-type]
+    goals_for(NET, np.zeros((5, 3), np.uint16), wanted, Noting())  # type: ignore[arg-type]
     assert taken == [aimed_at * 3]

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -184,12 +185,32 @@ def test_records_without_seeds_are_raked_chunk_by_chunk_unless_there_are_many(nu
         assert distance(net, one) < distance(net, only_matched) < distance(net, other)
 
 
-def test_records_of_a_network_without_tables_are_drawn_as_they_are() -> None:
+def test_records_of_a_network_of_many_attributes_without_tables_are_drawn_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     net = replace(network(0), tables=())
     assert not net.has_pair_goals
-    assert net.pair_goals(net.sample(words("any", M * 10))) == []
+    assert not net.pair_goals(net.sample(words("any", M * 10))).pairs
+    monkeypatch.setattr(seedless, "MOST_ATTRIBUTES", M - 1)
     for one, other in zip(drawn_in_chunks(net, 400), drawn_in_chunks(net, seedless.MOST_RAKED + 1), strict=True):
         assert np.array_equal(one, other)
+
+
+def test_records_of_a_network_without_tables_are_raked_to_those_of_more_records() -> None:
+    net = replace(network(0), tables=())
+    towards = net.sample(words("towards", M * 200_000))
+
+    def away(codes: Codes) -> float:
+        found = 0.0
+        for i, j in combinations(range(M), 2):
+            shape = (net.domain.cardinalities[i], net.domain.cardinalities[j])
+            tables = [np.histogram2d(each[:, i], each[:, j], bins=shape)[0] / len(each) for each in (codes, towards)]
+            found += float(np.abs(tables[0] - tables[1]).sum())
+        return found
+
+    for one, other in zip(drawn_in_chunks(net, 400), drawn_in_chunks(net, seedless.MOST_RAKED + 1), strict=True):
+        assert one.shape == other.shape
+        assert away(one) < 0.8 * away(other)
 
 
 def test_goals_of_a_network_are_its_tables_by_bucket() -> None:
@@ -197,11 +218,11 @@ def test_goals_of_a_network_are_its_tables_by_bucket() -> None:
     codes = net.sample(words("goals", M * 50))
     goals = net.pair_goals(codes)
     assert net.has_pair_goals
-    assert len(goals) == len(net.tables)
-    for goal, table in zip(goals, net.tables, strict=True):
-        assert np.array_equal(goal.shares, table.shares)
-        for numbers, attribute in zip((goal.first, goal.second), table.attributes, strict=True):
-            assert np.array_equal(numbers, net.buckets[attribute][codes[:, attribute]])
+    assert len(goals.pairs) == len(net.tables)
+    for pair, shares, table in zip(goals.pairs, goals.shares, net.tables, strict=True):
+        assert np.array_equal(shares, table.shares)
+        for row, attribute in zip(pair, table.attributes, strict=True):
+            assert np.array_equal(goals.codes[row], net.buckets[attribute][codes[:, attribute]])
 
 
 def test_raked_records_of_the_smallest_chunks_are_as_many_as_were_asked_for() -> None:

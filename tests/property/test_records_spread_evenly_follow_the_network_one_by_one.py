@@ -157,6 +157,45 @@ def test_tables_of_records_are_nearer_to_the_network() -> None:
     assert even < 0.9 * independent
 
 
+def test_prefixes_are_kept_and_completed_by_the_law_of_the_network_given_them() -> None:
+    """Each completion has the network's distribution given its prefix, in each place of the row."""
+    apart, draw = unconnected((3, 2, 3, 2)), np.random.default_rng(7)
+    tables = [LogTable((0, 1), draw.integers(-9_000, 9_000, size=(3, 2, size)).astype(np.int32)) for size in (3, 2)]
+    net = replace(apart, factors=(*apart.factors[:2], *((table,) for table in tables)))
+    count, rest = 4_000, (3, 2)
+    records = net.sample(words("independent completions", 4 * 1_000_000)).astype(np.int64)
+    completions = np.ravel_multi_index((records[:, 2], records[:, 3]), rest)
+    prefixes = np.resize(np.unique(records[:, :2], axis=0), (ROWS, 2)).astype(np.uint16)
+    own = words("completions", count * ROWS * 2).reshape(count, -1)
+    drawn = np.stack([net.complete_evenly(prefixes, batch) for batch in own]).astype(np.int64)
+    assert (drawn[:, :, :2] == prefixes).all()
+    everywhere, told_apart = np.bincount(completions, minlength=6) / len(records), 0
+    for row in (0, 1, 5, 15, 16, ROWS - 1):
+        same = (records[:, :2] == prefixes[row]).all(axis=1)
+        share = np.bincount(completions[same], minlength=6) / same.sum()
+        found = np.bincount(np.ravel_multi_index((drawn[:, row, 2], drawn[:, row, 3]), rest), minlength=6)
+        spread = np.sqrt(count * share * (1 + count / same.sum()) + 1)
+        assert (np.abs(found - count * share) < 7 * spread).all()
+        told_apart += bool((np.abs(found - count * everywhere) > 7 * spread).any())
+    # Positive control: whoever completes all prefixes alike is noticed.
+    assert told_apart >= 4
+
+
+def test_completions_vary_less_than_independent_ones() -> None:
+    net = evenly_distributed_pairs()
+    prefixes = np.repeat(np.arange(2, dtype=np.uint16), 16)[:, None]
+    own = words("even completions", 32 * 200).reshape(200, 32)
+    for batch in own:
+        codes = net.complete_evenly(prefixes, batch)
+        assert np.array_equal(codes[:, 0], prefixes[:, 0])
+        assert (np.bincount(codes[:, 1], minlength=16) == 2).all()
+
+
+def evenly_distributed_pairs() -> LoglinearNet:
+    net = unconnected((2, 16))
+    return replace(net, factors=tuple((LogTable((), np.zeros(size, np.int32)),) for size in net.domain.cardinalities))
+
+
 def test_strata_fit_into_the_row_strongest_parents_first() -> None:
     net = random_net("few", 5, largest=4)
     order = net.order.tolist()

@@ -9,6 +9,7 @@ from deniable.foundation.errors import Refused
 from deniable.plausible_deniability.pass_law import PassLaw
 from deniable.plausible_deniability.prefix_choice import (
     EARLIER,
+    STRICTER,
     choose_length,
     chosen_prefix,
     document_of,
@@ -28,14 +29,25 @@ SHARES = [0.99, 0.8, 0.61, 0.2]
     [
         ([0.99, 0.8, 0.61, 0.2], 3),
         ([1.0, 1.0, 1.0, 1.0], 4),
-        ([0.5, 0.3, 0.1, 0.0], 2),  # 0.5, 0.6, 0.3 and 0 copied attributes per attempt
-        ([0.59, 0.1, 0.0, 0.0], 1),
+        ([0.5, 0.499999, 0.1, 0.0], 1),
+        ([0.4, 0.3, 0.1, 0.0], 2),  # 0.4, 0.6, 0.3 and 0 copied attributes per attempt
+        ([0.49, 0.1, 0.0, 0.0], 1),
         ([0.0, 0.0, 0.0, 0.0], 0),
         ([], 0),
     ],
 )
 def test_the_longest_prefix_is_chosen_of_which_enough_attempts_pass(shares: list[float], length: int) -> None:
     assert choose_length(shares) == length
+
+
+def test_a_choice_of_an_earlier_version_asked_for_more_attempts_that_pass() -> None:
+    shares = [0.99, 0.6, 0.55, 0.0]
+    assert choose_length(shares) == 3
+    assert choose_length(shares, STRICTER) == choose_length(shares, EARLIER) == 2
+    document = document_of(NAMES, shares, 2, public_rows=500, form=STRICTER)
+    assert document["enough"] == 0.6
+    assert faults_of_document(document, NAMES, shares, 500, STRICTER) == []
+    assert faults_of_document(document, NAMES, shares, 500)
 
 
 def test_a_length_that_the_spec_states_is_kept() -> None:
@@ -57,28 +69,30 @@ def test_attempts_of_which_none_is_predicted_to_pass_are_refused_with_what_to_ch
 def test_a_choice_as_it_is_stated_has_no_faults() -> None:
     document = document_of(NAMES, SHARES, 3, public_rows=500)
     assert document["copied_attributes"] == ["age", "sex", "school"]
-    assert document["reason"] == "the longest prefix of which at least 60% of the attempts pass by the model: 61.0%"
+    assert document["reason"] == "the longest prefix of which at least 50% of the attempts pass by the model: 61.0%"
     assert faults_of_document(document, NAMES, SHARES, 500) == []
-    few = document_of(NAMES, [0.5, 0.3, 0.1, 0.0], 2, public_rows=500)
+    few = document_of(NAMES, [0.4, 0.3, 0.1, 0.0], 2, public_rows=500)
     assert few["reason"].startswith(
-        "at no length do 60% of the attempts pass by the model; with 2 attributes copied 30.0%"
+        "at no length do 50% of the attempts pass by the model; with 2 attributes copied 30.0%"
     )
-    assert faults_of_document(few, NAMES, [0.5, 0.3, 0.1, 0.0], 500) == []
+    assert faults_of_document(few, NAMES, [0.4, 0.3, 0.1, 0.0], 500) == []
 
 
-@pytest.mark.parametrize("nearly", [0.59999996, 0.60749, 0.6004999, 0.5999994])
+@pytest.mark.parametrize("nearly", [0.49999996, 0.50749, 0.5004999, 0.4999994])
 def test_a_choice_by_shares_of_many_digits_has_no_faults_by_those_that_are_stated(nearly: float) -> None:
     shares = [0.99, nearly, 0.3000000049, 0.2250000021]
     document = document_of(NAMES, shares, choose_length(shares), public_rows=500)
     assert faults_of_document(document, NAMES, shares, 500) == []
-    assert faults_of_earlier({**document, "format": EARLIER}, NAMES, 500) == []
+    earlier = document_of(NAMES, shares, choose_length(shares, EARLIER), public_rows=500, form=EARLIER)
+    assert faults_of_earlier(earlier, NAMES, 500) == []
 
 
 def test_gains_that_are_the_same_in_the_stated_digits_choose_the_same_length() -> None:
     shares = [0.30000004, 0.15000003, 0.1, 0.0]
     document = document_of(NAMES, shares, choose_length(shares), public_rows=500)
     assert faults_of_document(document, NAMES, shares, 500) == []
-    assert faults_of_earlier({**document, "format": EARLIER}, NAMES, 500) == []
+    earlier = document_of(NAMES, shares, choose_length(shares, EARLIER), public_rows=500, form=EARLIER)
+    assert faults_of_earlier(earlier, NAMES, 500) == []
 
 
 @pytest.mark.parametrize(
@@ -93,11 +107,11 @@ def test_gains_that_are_the_same_in_the_stated_digits_choose_the_same_length() -
         {"copied_attributes": ["age", "sex", "colour"]},
         {"copied_attributes": []},
         {"resampled_attributes": 3},
-        {"predicted_to_pass": [0.99, 0.8, 0.59, 0.2]},
+        {"predicted_to_pass": [0.99, 0.8, 0.49, 0.2]},
         {"predicted_to_pass": [0.99, 0.8, 0.61]},
         {"predicted_to_pass": [1.99, 0.8, 0.61, 0.2]},
         {"predicted_to_pass": "all"},
-        {"enough": 0.5},
+        {"enough": 0.6},
         {"public_rows": 501},
         {"reason": "because"},
     ],
@@ -127,7 +141,7 @@ def test_whatever_is_changed_in_a_stated_choice_is_found(changes: dict[str, Any]
 def test_of_a_choice_in_the_earlier_format_all_is_checked_but_whether_the_model_predicts_it(
     changes: dict[str, Any],
 ) -> None:
-    earlier = {**document_of(NAMES, SHARES, 3, public_rows=500), "format": EARLIER}
+    earlier = document_of(NAMES, SHARES, 3, public_rows=500, form=EARLIER)
     assert faults_of_earlier(earlier, NAMES, 500) == []
     assert faults_of_earlier({**earlier, **changes}, NAMES, 500)
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.models.raking import Goal, goals_of_records, raked, raking_weights
+from deniable.models.raking import Goals, goals_of_records, no_goals, raked, raking_weights, words_of_raking
 
 SIZES = (3, 4, 40)
 DOMAIN = Domain(
@@ -31,7 +31,14 @@ def people(name: str, rows: int, *, shift: float = 0.0) -> Codes:
 def chosen_of(pool: Codes, towards: Codes, wanted: int, start: float) -> NDArray[np.int64]:
     """Numbers of the records that are chosen by raking to the tables of others."""
     goals = goals_of_records(pool, towards, DOMAIN)
-    return raked(pool, goals, wanted, order=np.asarray([2, 0, 1]), start=start)
+    return raked(pool, goals, wanted, order=np.asarray([2, 0, 1]), words=words_of(wanted, start))
+
+
+def words_of(wanted: int, start: float, *, unchanged: bool = False) -> NDArray[np.uint32]:
+    """Where systematic sampling starts, and random trials; with `unchanged`, trials of one record left out alone."""
+    words = np.random.default_rng(int(1000 * start)).integers(0, 2**32, words_of_raking(wanted), dtype=np.uint32)
+    words[0] = int(start * 2**32)
+    return words[:1] if unchanged else words
 
 
 def distance(records: Codes, towards: Codes) -> float:
@@ -91,8 +98,8 @@ def test_more_records_than_there_are_cannot_be_chosen() -> None:
 def test_a_rare_cell_moves_the_weights_less_than_a_common_one() -> None:
     """Both cells should be twice as frequent; of three records more or less, half may be chance."""
     first = np.repeat(np.asarray([0, 1, 2], np.uint16), [3, 300, 697])
-    goal = Goal(first, np.zeros(1000, np.uint16), np.asarray([[6.0], [600.0], [394.0]]))
-    weights = raking_weights([goal], 1000, 500)
+    goals = Goals(np.stack([first, np.zeros(1000, np.uint16)]), [(0, 1)], [np.asarray([[6.0], [600.0], [394.0]])])
+    weights = raking_weights(goals, 1000, 500)
     rare, common, other = (float(weights[first == value].mean()) for value in range(3))
     assert other < rare < common <= 1
 
@@ -100,9 +107,62 @@ def test_a_rare_cell_moves_the_weights_less_than_a_common_one() -> None:
 def test_records_are_chosen_evenly_along_the_order_of_the_attributes() -> None:
     """Without a reason to prefer any, every other record of those sorted by the first attribute of the order."""
     pool = np.stack([np.arange(100) % 10, np.arange(100)[::-1]], axis=1).astype(np.uint16)
-    goal = Goal(pool[:, 0], np.zeros(100, np.uint16), np.ones((10, 1)))
-    by_second = raked(pool, [goal], 50, order=np.asarray([1, 0]), start=0.5)
+    goals = Goals(np.stack([pool[:, 0], np.zeros(100, np.uint16)]), [(0, 1)], [np.ones((10, 1))])
+
+    def chosen_in(order: list[int]) -> NDArray[np.int64]:
+        return raked(pool, goals, 50, order=np.asarray(order), words=words_of(50, 0.5, unchanged=True))
+
+    by_second = chosen_in([1, 0])
     assert np.array_equal(np.diff(np.sort(pool[by_second, 1])), np.full(49, 2))
-    by_first = raked(pool, [goal], 50, order=np.asarray([0, 1]), start=0.5)
+    by_first = chosen_in([0, 1])
     assert np.array_equal(np.bincount(pool[by_first, 0]), np.full(10, 5))
     assert not np.array_equal(by_first, by_second)
+
+
+def off(goals: Goals, chosen: NDArray[np.int64]) -> float:
+    """The sum over cells of (count - goal)^2 / (goal + 3), by NumPy."""
+    total = 0.0
+    for (i, j), shares, counts in zip(goals.pairs, goals.shares, goals.counts(len(chosen)), strict=True):
+        cells = goals.codes[i][chosen].astype(np.int64) * shares.shape[1] + goals.codes[j][chosen]
+        have = np.bincount(cells, minlength=shares.size)
+        total += float(((have - counts) ** 2 / (counts + 3)).sum())
+    return total
+
+
+def test_records_change_places_exactly_where_the_tables_come_nearer_to_the_goals() -> None:
+    """Trial after trial by hand: a chosen record and one left out change places if the sum over cells falls."""
+    pool, towards, wanted = people("pool", 60), people("model", 5000), 40
+    goals, order = goals_of_records(pool, towards, DOMAIN), np.asarray([2, 0, 1])
+    words = words_of(wanted, 0.4)
+    chosen = raked(pool, goals, wanted, order=order, words=words[:1])
+    places = np.lexsort(pool[:, order[::-1]].T)
+    chosen = places[np.isin(places, chosen)]
+    left = np.setdiff1d(places, chosen)
+    changed = 0
+    for place, other in words[1:].reshape(-1, 2).astype(np.int64):
+        one, another = place * len(chosen) >> 32, other * len(left) >> 32
+        tried = chosen.copy()
+        tried[one] = left[another]
+        if off(goals, tried) < off(goals, chosen) - 1e-9:
+            chosen[one], left[another] = left[another], chosen[one]
+            changed += 1
+    assert changed > 5
+    assert raked(pool, goals, wanted, order=order, words=words).tolist() == sorted(chosen.tolist())
+
+
+def test_values_that_share_a_cell_are_chosen_as_often_as_they_occur() -> None:
+    """Cells are of buckets: which value of a bucket is replaced must not depend on its place in the order."""
+    pool = np.stack([np.arange(13_000) % 26, np.arange(13_000) % 2], axis=1).astype(np.uint16)
+    buckets = np.stack([pool[:, 0] // 13, pool[:, 1]])
+    goals = Goals(buckets, [(0, 1)], [np.asarray([[10.0, 10.0], [11.0, 11.0]])])
+    words = words_of(10_000, 0.3)
+    chosen = pool[raked(pool, goals, 10_000, order=np.asarray([0, 1]), words=words), 0]
+    counts = np.bincount(chosen, minlength=26)
+    for own in (counts[:13], counts[13:]):
+        assert np.abs(own - own.mean()).max() < 5 * np.sqrt(own.mean() * 3 / 13)
+
+
+def test_without_tables_records_are_chosen_by_systematic_sampling_alone() -> None:
+    pool = people("pool", 130)
+    found = raked(pool, no_goals(), 100, order=np.asarray([0, 1, 2]), words=words_of(100, 0.2))
+    assert len(set(found.tolist())) == 100

@@ -81,7 +81,9 @@ PINNED: dict[str, str] = {
     "attempt_seeds/1": "eb96de4dd2361a8f116fc89057bb88299e795cf2100171f9f064a32850500e5d",
     "attempt_seeds/2": "d498cc0797a83c8b80002da628b1b32a80f79b2be5b815979cf556886827602f",
     "attempt_seeds/3": "d498cc0797a83c8b80002da628b1b32a80f79b2be5b815979cf556886827602f",
+    "attempt_seeds/4": "2d0c4bb3025c2e0c2bc37a602c63c14b06c2fbee7a21658e5b1000a0dd7ead62",
     "synthesize_seedless/2": "48ea9dcf052563327b55ad22c0f06643b76690cb6cfccfa53c1fb9f363a1e9bf",
+    "synthesize_seedless/3": "364f71d3502a29c7688bf687e2100d366192ffc4013906b223a3b097f55b4e0f",
     "draw_records/1": "ae9489ed0dc6415f40ea2d405a057f068339ce46b70aac905dac1c6d197fdb26",
     "structure_privbayes/1": "9909c3184a9467afc987dbb839d8e28d7ce285addf19d38b9231f75da1b0f5cb",
     "structure_pegs/1": "7847b1caa72226f09123c82f674d97761a5f333010a4839bc59d026d4970e86b",
@@ -585,11 +587,11 @@ OTHERWISE: dict[str, tuple[str, Callable[[], str]]] = {
         "47ea8c39bb137f35288d5b69279717003b8c3279e524e30329df8ae7c3d44cfa",
         candidates_tested_given_omega,
     ),
-    "attempt_seeds/3 beside tables": (
-        "e6ed85f918b4d3ff907b45166f25ec2e2f3a7340f6f1b61a4bbcb11a00e19398",
+    "attempt_seeds/4 beside tables": (
+        "2b215bab97a58abbcb0926ecd62a7a44f55ffbb5f3f8a6b275ace37f164e6dee",
         seeds_attempted_beside_tables,
     ),
-    "attempt_seeds/3 with a prefix chosen": (
+    "attempt_seeds/4 with a prefix chosen": (
         "f4ea050a1722d7ca4bd686a40cace552f699b0eb761e55fd07b485fdd6c4201a",
         prefix_chosen,
     ),

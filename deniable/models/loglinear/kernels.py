@@ -476,13 +476,13 @@ def _draw_again(net, position, doubtful, words, buckets, values):
 
 
 @kernel
-def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
-    """Fill records from one word per value, as `_column` does; stratified if there are strata.
+def sample(net, strata, words, columns, given, records):  # noqa: C901, PLR0912, PLR0915 - one kernel
+    """Fill records from one word per value that is drawn, as `_column` does; stratified if there are strata.
 
     Words come record by record, positions in order; with strata, position by position. `columns` is the column of each
-    position. Records are filled in batches, attribute by attribute, so that a position's arrays stay in the cache for
-    the whole batch. The arrays are unpacked from the tuple once; otherwise numba counts references to all of them for
-    every value.
+    position, and `given` has the values at the first positions, shape (records, copied), which are not drawn. Records
+    are filled in batches, attribute by attribute, so that a position's arrays stay in the cache for the whole batch.
+    The arrays are unpacked from the tuple once; otherwise numba counts references to all of them for every value.
     """
     size, shift, group_start, table_start = net.size, net.shift, net.group_start, net.table_start
     parent_start, parent, stride, logs = net.parent_start, net.parent, net.stride, net.logs
@@ -492,6 +492,7 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
     room, parents_of, stratum_parent, stratum_stride = strata.room, strata.parent_start, strata.parent, strata.stride
     evenly = len(room) > 0
     whole, m = records.shape
+    copied = given.shape[1]
     together = max(min(whole, TOGETHER), 1) if evenly else _AT_A_TIME
     # A literal zero would be a type of its own, for which the parts are compiled too.
     groups, most, zero = np.int64(1), np.int64(0), np.int64(0)
@@ -519,7 +520,12 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
             largest[position] = max(largest[position], member_start[bucket + 1] - member_start[bucket])
     for begun in range(0, whole, together):
         in_all = min(whole - begun, together)
-        for position in range(m):
+        for position in range(copied):
+            bucket_of = net.bucket[net.value_start[position] :]
+            for r in range(in_all):
+                kept[position, r] = given[begun + r, position]
+                buckets[position, r] = bucket_of[given[begun + r, position]]
+        for position in range(copied, m):
             n = size[position]
             group = group_start[position]
             others = group_start[position + 1] - group
@@ -528,7 +534,8 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
             weights, by = within_start[position] - firsts[0], guide_stride[position]
             several, nearly, count = largest[position] > 1, not made and slack[position] > 0, 0
             if evenly:
-                ours = words[position * whole + begun : position * whole + begun + in_all]
+                first_word = (position - copied) * whole + begun
+                ours = words[first_word : first_word + in_all]
                 for done in range(0, in_all, _AT_A_TIME):
                     some = min(in_all - done, _AT_A_TIME)
                     first = strata_of[:some]
@@ -555,7 +562,7 @@ def sample(net, strata, words, columns, records):  # noqa: C901, PLR0912, PLR091
                     join_halves(upper, rank[done : done + some], ours[done : done + some], of_record)
                 else:
                     for r in range(some):
-                        of_record[r] = words[(begun + r) * m + position]
+                        of_record[r] = words[(begun + r) * (m - copied) + position - copied]
                 if made:
                     _draw_some_ready(ends, n, at[0], of_record, own[:some])
                     if several:

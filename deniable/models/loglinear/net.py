@@ -21,7 +21,7 @@ from deniable.models.loglinear.kernels import LoglinearArrays, all_ends, sample,
 from deniable.models.loglinear.matching import WHOLE, PairTable, matched, words_of_matching
 from deniable.models.loglinear.stratified_sampling import Strata, no_strata, strata
 from deniable.models.loglinear.vectors import LANES, row_width
-from deniable.models.raking import Goal
+from deniable.models.raking import Goals
 from deniable.models.sequential_model import SequentialModel, places, require_format, starts
 
 LARGEST_LOG = 1 << 24
@@ -183,7 +183,7 @@ class LoglinearNet(SequentialModel):
 
     def fill(self, words: NDArray[np.uint32], records: Codes) -> None:
         """Fill records, positions in order, from one word per value."""
-        sample(self.arrays, no_strata(), words, np.arange(len(self.domain)), records)
+        sample(self.arrays, no_strata(), words, np.arange(len(self.domain)), _nothing_given(records), records)
 
     @cached_property
     def strata(self) -> Strata:
@@ -194,7 +194,18 @@ class LoglinearNet(SequentialModel):
     def sample_evenly(self, words: NDArray[np.uint32]) -> Codes:
         """Draw stratified records, which vary less than independent ones; see `SequentialModel`."""
         records = np.empty((len(words) // len(self.domain), len(self.domain)), np.uint16)
-        sample(self.arrays, self.strata, words, self.order, records)
+        sample(self.arrays, self.strata, words, self.order, _nothing_given(records), records)
+        return records
+
+    @property
+    def completes_evenly(self) -> bool:
+        """Whether prefixes are completed by stratified values; see `SequentialModel`."""
+        return True
+
+    def complete_evenly(self, prefixes: Codes, words: NDArray[np.uint32]) -> Codes:
+        """Complete prefixes by stratified values; see `SequentialModel`."""
+        records = np.empty((len(prefixes), len(self.domain)), np.uint16)
+        sample(self.arrays, self.strata, words, self.order, prefixes, records)
         return records
 
     @property
@@ -202,14 +213,11 @@ class LoglinearNet(SequentialModel):
         """Whether the network was made of tables of pairs; see `SequentialModel`."""
         return bool(self.tables)
 
-    def pair_goals(self, codes: Codes) -> list[Goal]:
+    def pair_goals(self, codes: Codes) -> Goals:
         """The denoised tables of pairs, by buckets; see `SequentialModel`."""
         columns = [bucket[column] for bucket, column in zip(self.buckets, codes.T, strict=True)]
-        goals = []
-        for table in self.tables:
-            first, second = (columns[i] for i in table.attributes)
-            goals.append(Goal(first, second, table.shares.astype(np.float64)))
-        return goals
+        pairs = [(table.attributes[0], table.attributes[1]) for table in self.tables]
+        return Goals(np.stack(columns), pairs, [table.shares.astype(np.float64) for table in self.tables])
 
     def words_of_matching(self, records: int) -> int:
         """Number of words that `matched` takes for a number of records."""
@@ -276,6 +284,10 @@ class LoglinearNet(SequentialModel):
                 PairTable(domain.subset(table["attributes"]), np.asarray(table["shares"], np.int64)) for table in tables
             ),
         )
+
+
+def _nothing_given(records: Codes) -> Codes:
+    return np.empty((len(records), 0), np.uint16)
 
 
 def _padded(logs: Logs) -> Logs:

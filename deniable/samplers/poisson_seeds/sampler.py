@@ -9,9 +9,9 @@ import numpy as np
 
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.keys import Parameter, StreamOpener, WordStream
+from deniable.foundation.keys import Parameter, StreamOpener
 from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
-from deniable.models.raking import POOL_PER_RECORD, Goal, goals_of_records, raked
+from deniable.models.raking import POOL_PER_RECORD, raked, words_of_raking
 from deniable.models.sequential_kernels import Network
 from deniable.plausible_deniability.pass_law import PassLaw, law_within
 from deniable.plausible_deniability.plausible_seeds import SeedIndex
@@ -29,14 +29,12 @@ from deniable.privacy.loss_laws import without_law
 from deniable.privacy.step_costs import FINENESS
 from deniable.samplers.poisson_seeds.spec import Entry
 from deniable.samplers.poisson_seeds.verification import STEP
+from deniable.samplers.raked_goals import goals_for
 from deniable.samplers.rows_of_prefixes import fewest_combinations, if_equally_common, require_reachable
 from deniable.samplers.tested_seeds.sampler import SEED_INDEX
 
-_LEAST_TARGET, _MOST_TARGET, _TARGETS_PER_RECORD = 20_000, 400_000, 8
-"""Number of records of a model whose two-way tables raking aims at, unless the model keeps tables."""
 ENOUGH_ROWS: Final = 60_000
 """Number of rows below which the plan advises against seeds: with fewer, pairs of attributes were further away."""
-_UNIT = 2.0**-64
 _BELOW = 1 - 1e-9
 """A total is lowered by more than sums of floats are rounded."""
 
@@ -236,8 +234,8 @@ def _open(
         pool = np.concatenate([seeded, filled])
         if len(pool) < wanted:
             pool = np.concatenate([pool, net.sample(public.take((wanted - len(pool)) * m))])
-        start = min(float(wide_words(public, 1)[0]) * _UNIT, 1 - 2.0**-53)
-        places = raked(pool, _goals(net, pool, wanted, public), wanted, order=net.order, start=start)
+        goals = goals_for(net, pool, wanted, public)
+        places = raked(pool, goals, wanted, order=net.order, words=public.take(words_of_raking(wanted)))
         # Which records passed is what Theorem P covers; how many of them are chosen follows from that, and is public.
         count_seeded(int((places < len(seeded)).sum()))
         chosen = pool[places]
@@ -245,11 +243,3 @@ def _open(
         return chosen[np.argsort(wide_words(public, wanted), kind="stable")]
 
     return draw
-
-
-def _goals(net: Network, pool: Codes, wanted: int, public: WordStream) -> Sequence[Goal]:
-    """The model's two-way tables: those that it was made of, or those of records drawn from it."""
-    if net.has_pair_goals:
-        return net.pair_goals(pool)
-    goal = min(max(_LEAST_TARGET, _TARGETS_PER_RECORD * wanted), _MOST_TARGET)
-    return goals_of_records(pool, net.sample_evenly(public.take(goal * len(net.domain))), net.domain)

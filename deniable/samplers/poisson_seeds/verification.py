@@ -8,7 +8,7 @@ from typing import Any, Final
 from deniable.foundation.checks import Check, found
 from deniable.foundation.domain import Domain
 from deniable.plausible_deniability.predictions import order_of, passing_shares
-from deniable.plausible_deniability.prefix_choice import FILE, faults_of_document, faults_of_earlier
+from deniable.plausible_deniability.prefix_choice import FILE, FORMAT, STRICTER, faults_of_document, faults_of_earlier
 from deniable.privacy.loss import MechanismEvent, PoissonAttemptsEvent, from_record
 from deniable.privacy.planned import (
     Delta,
@@ -28,6 +28,8 @@ _MODEL = "model.json"
 _FOLLOWS = "prefix.json states the prefix that the predictions of model.json choose"
 _EARLIER = {f"{STEP}/1", f"{STEP}/2"}
 """Versions of the draw whose predictions cannot be computed again, and which stated no number of seeds."""
+_STRICTER = f"{STEP}/3"
+"""The version that chose a prefix of which more attempts were predicted to pass."""
 
 ATTEMPTS_PER_RECORD: Final = Fraction(13, 10)
 """Mean number of attempts of the public number of rows, for each record wanted: raking chooses among more records."""
@@ -99,7 +101,7 @@ def check_prefix(record: Document, described: Document, document: Document, mode
             if isinstance(event, PoissonAttemptsEvent)
         )
         shares = passing_shares(domain, model, plausible=event.plausible, law=event.law, public_rows=public_rows)
-        return faults_of_document(document, order_of(domain, model), shares, public_rows)
+        return faults_of_document(document, order_of(domain, model), shares, public_rows, format_of(record))
 
     return (Check(_FOLLOWS, found(faults_of_prefix)),)
 
@@ -111,8 +113,17 @@ def must_count_seeds(record: Document) -> bool:
 
 def is_earlier(record: Document) -> bool:
     """Whether the attempts were drawn by a version that predicted by compiled code, and counted no seeds."""
-    contents = [entry.get("content", {}) for entry in record["ledger"]["entries"]]
-    return any(content.get("mechanism") in _EARLIER for content in contents)
+    return not _EARLIER.isdisjoint(_mechanisms(record))
+
+
+def format_of(record: Document) -> str:
+    """The format in which the version that drew the attempts states a choice; not that of the earliest ones."""
+    return STRICTER if _STRICTER in _mechanisms(record) else FORMAT
+
+
+def _mechanisms(record: Document) -> set[str | None]:
+    """The names under which the record's draws were charged."""
+    return {entry.get("content", {}).get("mechanism") for entry in record["ledger"]["entries"]}
 
 
 MAY_FALL_SHORT: Final = False

@@ -262,7 +262,7 @@ def _show_after(console: Console, spec: "ReleaseSpec | None", name: str, state: 
     """Print how many attempts the public model of a release predicts to pass, for every prefix."""
     from deniable.foundation.domain import Domain  # noqa: PLC0415
     from deniable.plausible_deniability.predictions import order_of, passing_shares  # noqa: PLC0415
-    from deniable.plausible_deniability.prefix_choice import ENOUGH, choose_length  # noqa: PLC0415
+    from deniable.plausible_deniability.prefix_choice import ENOUGH, FORMAT, choose_length  # noqa: PLC0415
     from deniable.privacy.loss import PoissonAttemptsEvent, from_record  # noqa: PLC0415
     from schemas.spec.accounts import accounts_of  # noqa: PLC0415
     from stores.record.record_reader import find_release_folder  # noqa: PLC0415
@@ -318,10 +318,12 @@ def _show_after(console: Console, spec: "ReleaseSpec | None", name: str, state: 
         console.print(f"The spec states omega {omega}, so that {chosen} attributes are copied.")
     elif not chosen:
         console.print("Nothing is predicted to pass, whatever is copied; the release would be refused.")
-    elif shares[chosen - 1] >= ENOUGH:
-        console.print(f"The longest prefix is chosen of which at least {ENOUGH:.0%} of the attempts pass.")
+    elif shares[chosen - 1] >= ENOUGH[FORMAT]:
+        console.print(f"The longest prefix is chosen of which at least {ENOUGH[FORMAT]:.0%} of the attempts pass.")
     else:
-        console.print(f"At no length do {ENOUGH:.0%} of the attempts pass; the most values are copied with {chosen}.")
+        console.print(
+            f"At no length do {ENOUGH[FORMAT]:.0%} of the attempts pass; the most values are copied with {chosen}."
+        )
 
 
 def _verified(folder: Path, state: Path, keys: Path | None) -> dict[str, Any]:
