@@ -9,6 +9,7 @@ planned, learnt, drawn and scored as in
 DENIABLE_BENCH_KEYS, numbers separated by commas, replaces the keys 1 to 5, each of which takes about half a minute.
 
 A difference is stated in standard errors of a difference of two means, with the deviation between our keys for both.
+Less is better in every figure.
 """
 
 from math import inf, sqrt
@@ -61,7 +62,7 @@ def compared(cell: Cell, own: dict[str, Any]) -> list[str]:
             said.append(f"{beside}, by one key, which shows no deviation")
             continue
         away = errors_between(values, theirs, keys)
-        verdict = "agrees" if abs(away) <= ENOUGH else "differs"
+        verdict = "agrees" if abs(away) <= ENOUGH else "worse" if away > 0 else "better"
         said.append(f"{beside}, {away:+.1f} standard errors: {verdict}")
     return said
 

@@ -364,19 +364,21 @@ def epsilon_of_shift(mu: float, delta: float) -> float:
     return high
 
 
-def epsilon_of_model(total: Fraction, delta: Fraction, own_delta: Fraction) -> Fraction:
+def epsilon_of_model(total: Fraction, delta: Fraction, own_delta: Fraction, share: float = SHARE_OF_MODEL) -> Fraction:
     """Epsilon of a model that leaves the rest of a total to attempts with which it is charged together.
 
-    The model gets three quarters of the squared shift of the Gaussian mechanism with that total: what the seeds take
-    from it costs the pairs of attributes least there, and half or more leaves attempts room at any total.
+    Unless another share is given, the model gets three quarters of the squared shift of the Gaussian mechanism with
+    that total: what the seeds take from it costs the pairs of attributes least there, and half or more leaves attempts
+    room at any total.
 
     Args:
         total: epsilon of both.
         delta: delta of both.
         own_delta: delta of the model alone.
+        share: the model's share of the squared shift, in (0, 1).
 
     Returns:
         Its epsilon at `own_delta`, rounded down to four digits, so that all machines find the same one.
     """
-    mu = shift_of(float(total), float(delta)) * sqrt(SHARE_OF_MODEL)
+    mu = shift_of(float(total), float(delta)) * sqrt(share)
     return min(total, four_digits(epsilon_of_shift(mu, float(own_delta)), -1))

@@ -15,7 +15,7 @@ FILE: Final = "prefix.json"
 """The name of the public file that states the choice."""
 FORMAT: Final = "deniable/prefix/3"
 STRICTER: Final = "deniable/prefix/2"
-"""The format before, of a choice that asked for a larger share."""
+"""The format before, of a choice that required a larger share."""
 EARLIER: Final = "deniable/prefix/1"
 """The earliest format, whose shares were predicted by compiled code, and are not computed again."""
 

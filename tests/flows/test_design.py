@@ -1,15 +1,19 @@
 """The command `design` shows what a total buys, reads no data, and says in one sentence what it needs."""
 
 import argparse
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from deniable.foundation.errors import InvalidInput
 from deniable.samplers.poisson_seeds import designs
-from flows.cli.release.design import COMMAND
+from deniable.samplers.poisson_seeds.spec import Entry
+from flows.cli.release.design import COMMAND, _shares_table
+from tests.loglinear_nets import random_net
 from tests.small_release import QUICK, write_small_release
 
 SEEDS: dict[str, Any] = {
@@ -111,3 +115,24 @@ def test_a_picture_that_cannot_be_written_is_refused(
     monkeypatch.setattr(designs, "halves", lambda _: dict.fromkeys(designs.ACCOUNTS))
     with pytest.raises(InvalidInput, match="the picture must be writable"):
         design(tmp_path, spec, "--curve", "--out", tmp_path / "nowhere" / "it.svg")
+
+
+def test_a_larger_share_of_the_model_leaves_less_to_the_seeds_by_an_earlier_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    net = random_net("shares", 4, largest=4)
+    wish = designs.Wish(records=4000, public_rows=50_000, plausible=20, epsilon=1.0, delta=1e-6, share=0.5, read=0.8)
+    asked = {"guarantee": "poisson_seeds", "records": 4000, "public_rows": 50_000, "plausible": 20, "total": "1.1467"}
+    entry = Entry.model_validate(asked | {"delta": "5e-7", "chunk_candidates": 4000})
+    Console(width=110).print(_shares_table(net.domain, net.document(), wish, entry))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:] if line.strip()]
+    assert [row[0] for row in rows] == ["50%", "60%", "70%", "75%", "80%", "85%", "90%"]
+    designed = [row for row in rows if "law" not in row]
+    assert len(designed) > 3
+    epsilons, halves = ([float(row[place].replace(",", "")) for row in designed] for place in (1, 2))
+    assert epsilons == sorted(epsilons)
+    assert halves == sorted(halves)
+    assert halves[0] < halves[-1]
+    law = designs.composed_law(replace(wish, share=0.5))
+    assert law is not None
+    assert halves[0] == law.half

@@ -421,7 +421,7 @@ def test_the_page_leads_to_where_else_the_release_can_be_looked_at(content: Repo
 
 
 def test_the_page_says_in_words_why_epsilon_falls(content: ReportContent) -> None:
-    spec = load_spec(ROOT / "deployments" / "specs" / "acs_ma.yaml")
+    spec = load_spec(ROOT / "deployments" / "specs" / "acs_ma_yearly.yaml")
     accounts = accounts_of(spec)
     read = sampled(accounts)
     assert read is not None

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput, RefusedForGood
-from deniable.plausible_deniability.prefix_choice import EARLIER, document_of
+from deniable.plausible_deniability.predictions import order_of
+from deniable.plausible_deniability.prefix_choice import EARLIER, STRICTER, choose_length, document_of
 from deniable.samplers.poisson_seeds.verification import check_prefix
 from flows.cli.release.design import COMMAND
 from flows.cli.release.make import COMMAND as MAKE
@@ -224,10 +226,9 @@ def test_a_prefix_that_an_earlier_version_predicted_is_checked_by_its_own_shares
     prefix = published.document("prefix.json")
     shares = [share - 1e-6 for share in prefix["predicted_to_pass"]]
     length = len(prefix["copied_attributes"])
-    earlier = document_of(prefix["copied_attributes"], shares, length, public_rows=prefix["public_rows"]) | {
-        "format": EARLIER,
-        "resampled_attributes": prefix["resampled_attributes"],
-    }
+    earlier = document_of(
+        prefix["copied_attributes"], shares, length, public_rows=prefix["public_rows"], form=EARLIER
+    ) | {"resampled_attributes": prefix["resampled_attributes"]}
     said = faults(published.with_document("prefix.json", earlier).verify())
     assert f"prefix.json: format is {EARLIER}" in said
     record = published.record
@@ -236,6 +237,21 @@ def test_a_prefix_that_an_earlier_version_predicted_is_checked_by_its_own_shares
     (check,) = check_prefix(record, published.document("schema.json"), earlier, published.document("model.json"))
     assert check.holds
     assert check.note == "an earlier version predicted the shares, and they were not computed again"
+
+
+def test_a_prefix_is_checked_by_the_rule_of_the_version_that_chose_it(published: Published) -> None:
+    prefix, record, model = published.document("prefix.json"), published.record, published.document("model.json")
+    schema = published.document("schema.json")
+    shares, names = prefix["predicted_to_pass"], order_of(Domain.from_document(schema), model)
+    of_version_3 = document_of(
+        names, shares, choose_length(shares, STRICTER), public_rows=prefix["public_rows"], form=STRICTER
+    )
+    assert check_prefix(record, schema, prefix, model)[0].holds
+    assert not check_prefix(record, schema, of_version_3, model)[0].holds
+    (entry,) = (each for each in record["ledger"]["entries"] if each.get("content", {}).get("step") == "attempt_seeds")
+    entry["content"]["mechanism"] = "attempt_seeds/3"
+    assert not check_prefix(record, schema, prefix, model)[0].holds
+    assert check_prefix(record, schema, of_version_3, model)[0].holds
 
 
 def test_a_step_that_costs_more_with_the_model_than_the_total_is_found(published: Published) -> None:

@@ -40,7 +40,7 @@ def test_the_longest_prefix_is_chosen_of_which_enough_attempts_pass(shares: list
     assert choose_length(shares) == length
 
 
-def test_a_choice_of_an_earlier_version_asked_for_more_attempts_that_pass() -> None:
+def test_a_choice_of_an_earlier_version_required_more_attempts_that_pass() -> None:
     shares = [0.99, 0.6, 0.55, 0.0]
     assert choose_length(shares) == 3
     assert choose_length(shares, STRICTER) == choose_length(shares, EARLIER) == 2

@@ -21,6 +21,7 @@ from flows.cli.contract import StateCommand, add_keys_option
 from flows.cli.spinner import at_work
 
 if TYPE_CHECKING:
+    from deniable.foundation.domain import Domain
     from deniable.plausible_deniability.pass_law import PassLaw
     from deniable.privacy.loss import Guarantee, PoissonAttemptsEvent
     from deniable.samplers.poisson_seeds.designs import Curves, Quantity, Wish
@@ -37,6 +38,8 @@ _SCALED = 20
 """Theorem 1 is shown for a noise of this many scales between 0 and k, unless the command says otherwise."""
 _HEADS = ("threshold\nadded", "threshold\ncomposed", "best law\nadded", "best law\ncomposed")
 """Short names of the accounts."""
+_SHARES: Final = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
+"""The model's shares of the squared noise ratio that are compared after a release."""
 _EXAMPLE: Final = "records=50000,share=0.75,epsilon=1"
 
 
@@ -279,7 +282,8 @@ def _show_after(console: Console, spec: "ReleaseSpec | None", name: str, state: 
                     f"spec and release must have the same schema, and those of {spec.name} and {name} differ; design "
                     "by a release of the same table."
                 )
-            event, rows, omega = _event(accounts_of(spec)), _entry(spec).public_rows, _entry(spec).omega
+            accounts = accounts_of(spec)
+            event, rows, omega = _event(accounts), _entry(spec).public_rows, _entry(spec).omega
         else:
             events = [from_record(each) for step in record["cost"]["steps"] for each in step["events"]]
             found = [each for each in events if isinstance(each, PoissonAttemptsEvent)]
@@ -324,6 +328,37 @@ def _show_after(console: Console, spec: "ReleaseSpec | None", name: str, state: 
         console.print(
             f"At no length do {ENOUGH[FORMAT]:.0%} of the attempts pass; the most values are copied with {chosen}."
         )
+    if spec is not None and accounts.paid is None and _entry(spec).total is not None:
+        with at_work("Designing for other shares of the model"):
+            compared = _shares_table(domain, model, _wish(spec, accounts), _entry(spec))
+        console.print("\n[bold]Other shares of the model[/bold]; state learner.parameters.epsilon to use one")
+        console.print(compared)
+
+
+def _shares_table(domain: "Domain", model: dict[str, Any], wish: "Wish", entry: "Entry") -> Table:
+    """What each share of the model leaves to the seeds, by a public model; its laws are near those of a plan."""
+    from dataclasses import replace  # noqa: PLC0415
+    from fractions import Fraction  # noqa: PLC0415
+
+    from deniable.plausible_deniability.pass_law import epsilon_of_model  # noqa: PLC0415
+    from deniable.plausible_deniability.predictions import passing_shares  # noqa: PLC0415
+    from deniable.plausible_deniability.prefix_choice import choose_length  # noqa: PLC0415
+    from deniable.samplers.poisson_seeds.designs import composed_law  # noqa: PLC0415
+
+    heads = ("share", "learner.parameters.epsilon", "half pass with", "copied", "predicted to pass")
+    table = _table(*heads, numbers=range(len(heads)))
+    whole, total = Fraction(wish.delta), Fraction(entry.total or 0)
+    for share in _SHARES:
+        law = composed_law(replace(wish, share=share))
+        if law is None:
+            table.add_row(f"{share:.0%}", "", "no law", "", "")
+            continue
+        shares = passing_shares(domain, model, plausible=law.plausible, law=law.passes, public_rows=entry.public_rows)
+        length = choose_length(shares) if entry.omega is None else len(domain) - entry.omega
+        epsilon = epsilon_of_model(total, whole, whole / 2, share)
+        predicted = f"{shares[length - 1]:.1%}" if length else "0.0%"
+        table.add_row(f"{share:.0%}", f"{float(epsilon):g}", f"{law.half:,}", f"{length}", predicted)
+    return table
 
 
 def _verified(folder: Path, state: Path, keys: Path | None) -> dict[str, Any]:
