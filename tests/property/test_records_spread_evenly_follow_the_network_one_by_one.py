@@ -174,9 +174,9 @@ def test_prefixes_are_kept_and_completed_by_the_law_of_the_network_given_them() 
         same = (records[:, :2] == prefixes[row]).all(axis=1)
         share = np.bincount(completions[same], minlength=6) / same.sum()
         found = np.bincount(np.ravel_multi_index((drawn[:, row, 2], drawn[:, row, 3]), rest), minlength=6)
-        spread = np.sqrt(count * share * (1 + count / same.sum()) + 1)
-        assert (np.abs(found - count * share) < 7 * spread).all()
-        told_apart += bool((np.abs(found - count * everywhere) > 7 * spread).any())
+        deviation = np.sqrt(count * share * (1 + count / same.sum()) + 1)
+        assert (np.abs(found - count * share) < 7 * deviation).all()
+        told_apart += bool((np.abs(found - count * everywhere) > 7 * deviation).any())
     # Positive control: whoever completes all prefixes alike is noticed.
     assert told_apart >= 4
 
