@@ -29,6 +29,7 @@ _OF_THE_WHEEL: Final = (
     Line("audit ledger", "check an exported privacy ledger, offline", "deniable.cli.audit.ledger"),
     Line("data infer", "estimates with intervals, from what a release measured", "deniable.cli.data.infer"),
     Line("data explore", "find the page on which records are filtered and counted", "deniable.cli.data.explore"),
+    Line("data describe", "a release in the words of catalogues and archives", "deniable.cli.data.describe"),
     Line("data posterior", "what synthetic sets say about the population", "deniable.cli.data.posterior"),
     Line("data combine", "combine estimates of several synthetic sets", "deniable.cli.data.combine"),
     Line("data from-measurements", "records from noisy tables of others", "deniable.cli.data.from_measurements"),

@@ -7,7 +7,7 @@ costs.
 import re
 from collections.abc import Iterator
 from datetime import date
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -122,6 +122,7 @@ class Publication(Strict):
         legal_basis: the law or the decision on which it is published.
         population: the people whom the confidential table describes.
         region: where they live, such as an ISO 3166 or NUTS code.
+        sector: the industry or domain that it describes, by the list of the registry of deployments.
         period: when they were described: a year, a month or a day, or two of them, such as `2015/2018`.
         review_by: the day by which somebody decides whether it is still right to publish it.
         supersedes: the release that it replaces.
@@ -140,6 +141,7 @@ class Publication(Strict):
     legal_basis: Paragraph | None = None
     population: Paragraph | None = None
     region: Line | None = None
+    sector: Literal["Technology", "Healthcare", "Education", "Government", "Energy", "Finance"] | None = None
     period: Time | None = None
     review_by: Day | None = None
     supersedes: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9_-]*-\d{8}T\d{6}Z$", max_length=LONGEST_LINE)
@@ -163,13 +165,14 @@ ENTRIES = {
     "legal_basis": "Legal basis",
     "population": "Population",
     "region": "Region",
+    "sector": "Sector",
     "period": "Period",
     "review_by": "To be reviewed by",
     "supersedes": "Replaces",
     "contact_on_error": "Errors to",
 }
 """The entries in the order in which they are shown, with what readers see before each."""
-OPTIONAL = frozenset({"conditions", "supersedes", "contact_on_error"})
+OPTIONAL = frozenset({"sector", "conditions", "supersedes", "contact_on_error"})
 """Entries that many releases rightly leave out."""
 
 

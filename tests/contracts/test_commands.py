@@ -60,6 +60,7 @@ ROWS = {
     "audit ledger": "ledger.jsonl --head 12ab --count 8",
     "data infer": "folder share land=yes --given hamlet=mill --level 0.9",
     "data explore": "folder --open",
+    "data describe": "folder --as dcat --address https://office.example --out dcat.jsonld",
     "data posterior": "folder --people 100",
     "data combine": "sets.csv --synthesis fitted_model --size 10 --people 100",
     "data from-measurements": "tables.json folder --records 10",

@@ -27,6 +27,7 @@ WHOLE: dict[str, Any] = {
     "legal_basis": "Statistics act, section 7.",
     "population": "Adults.",
     "region": "US-MA",
+    "sector": "Education",
     "period": "2015/2018",
     "review_by": date(2027, 11, 27),
     "supersedes": "small-20260101T000000Z",
