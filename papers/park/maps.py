@@ -20,7 +20,7 @@ from papers.park.choices import (
     expected,
     papers_ways,
 )
-from papers.park.mapped import BOOTSTRAP, INDEPENDENT, Figures, mapped, pictured, table_of
+from papers.park.mapped import BOOTSTRAP, INDEPENDENT, SEEDED, Figures, mapped, pictured, table_of
 from reports.plots.confidentiality_map import draw_map
 from tasks.mapping.measures import Measured, RealTable
 
@@ -109,10 +109,16 @@ def marginals(people: People, sizes: Sizes = WHOLE) -> Part:
         f"{own.at(LONG_BLOCKS, sizes.epsilons[-1]):.3f} with blocks of a hundred. Urns that serve ten draws stop at "
         f"{own.at(POLYA, sizes.epsilons[-1]):.3f}. The log-linear learner is nearer at a total of 1 than any of these. "
         f"The whole table as one block has a small total, and is useless: distances of {said} at totals of "
-        f"{', '.join(map(str, blocks[1]))}.",
-        product=_PRODUCT,
+        f"{', '.join(map(str, blocks[1]))}.{_on_seeds(people, own, sizes)}",
+        product=(*_PRODUCT, "deniable/samplers/mapped.py"),
         checks=expected(
-            people, (*_shape(own, sizes), *_worked_out(people, own, 0, sizes), *_blocks(people, blocks, sizes))
+            people,
+            (
+                *_shape(own, sizes),
+                *_worked_out(people, own, 0, sizes),
+                *_blocks(people, blocks, sizes),
+                *_seeds(people, own, sizes),
+            ),
         ),
         table=table_of(found, "marginal"),
         picture=Picture(
@@ -144,6 +150,12 @@ def _shape(own: Figures, sizes: Sizes) -> Iterator[Check]:
     )
     near, far = (own.at(curve + FROM_MARGINALS, least) for curve in (BLOCKS, PEGS))
     yield Check(f"and further at epsilon {least:g}: {far:.3f}, {near:.3f}", near < far)
+    totals = [own.least_total(curve) for curve in (PEGS, BLOCKS, LONG_BLOCKS, POLYA, "PMI")]
+    yield Check(
+        f"tables of {sizes.records:,} records that are charged one by one cost about {sizes.records * least:,.0f} in "
+        f"total, or more: {min(totals):,.2f}",
+        min(totals) >= 0.999 * sizes.records * least,
+    )
     yield Check(
         f"log-linear records at a total of 1 are nearer than all of these: {own.of('log-linear', 1):.3f}",
         own.of("log-linear", 1) < min(own.at(curve, most) for curve in (PEGS, BLOCKS, POLYA, "PMI")),
@@ -157,11 +169,55 @@ def _worked_out(people: People, own: Figures, which: int, sizes: Sizes) -> Itera
     within = (WITHIN, _WITHIN_GIVEN)[which]
     for (curve, epsilon), right in WORKED_OUT.items():
         yield equal(f"{curve} at epsilon {epsilon} a record", own.at(curve, epsilon), right[which], within)
+    for curve in (BLOCKS, LONG_BLOCKS):
+        plateau = WORKED_OUT[curve, 50][which]
+        yield equal(f"{curve} ends where it stops falling", own.at(curve, sizes.epsilons[-1]), plateau, within)
     for curve, right in WORKED_OUT_BASELINES.items():
         yield equal(curve, own.of(curve), right[which], within)
+    if which == 0:
+        yield equal("values drawn independently, and real records", own.of(INDEPENDENT), own.of(BOOTSTRAP), 0.01)
     most = WORKED_OUT_LOGLINEAR[which]
     yield Check(f"log-linear records at a total of 1: {own.of('log-linear', 1):.3f} is at most {most}",
                 own.of("log-linear", 1) <= most)  # fmt: skip
+
+
+_HISTOGRAM, _ATTEMPTS, _TESTED = SEEDED
+
+
+def _on_seeds(people: People, own: Figures, sizes: Sizes) -> str:
+    """What the points of records from seeds show of real people."""
+    if not people.are_real or sizes != WHOLE:
+        return ""
+    least, one = sizes.totals[:2]
+    return (
+        " Records that start from seeds are charged as a whole, as those of models are. Poisson attempts cost hardly "
+        f"any distance: {own.of(_ATTEMPTS, one):.3f} at a total of {one:g}, beside {own.of('log-linear', one):.3f} of "
+        f"the model alone; at {least:g} they have no point, because the budget lets none pass. A histogram keeps the "
+        f"prefixes that many people share: none at a total of {least:g}, where all records are drawn from the model, "
+        f"at half of the total, and so few at {one:g} that these are too common ({own.of(_HISTOGRAM, one):.3f}). "
+        f"{sizes.records:,} records from tested seeds, of three times as many candidates, cost "
+        f"{own.total(_TESTED):.1f} in total, by Theorem A."
+    )
+
+
+def _seeds(people: People, own: Figures, sizes: Sizes) -> Iterator[Check]:
+    """Expectations for what the text states."""
+    if not people.are_real or sizes != WHOLE:
+        return
+    least, one = sizes.totals[:2]
+    attempts, histogram, model = (own.of(curve, one) for curve in (_ATTEMPTS, _HISTOGRAM, "log-linear"))
+    yield equal(f"records of Poisson attempts at a total of {one:g}, and of the model", attempts, model, 0.005)
+    yield Check(
+        f"{_ATTEMPTS} have no point at a total of {least:g}", len(own.along(_ATTEMPTS)) == len(sizes.totals) - 1
+    )
+    yield Check(
+        f"records of a histogram are further at a total of {one:g} than at {least:g}, and than those of attempts: "
+        f"{histogram:.3f}, {own.of(_HISTOGRAM, least):.3f}, {attempts:.3f}",
+        histogram > own.of(_HISTOGRAM, least) > attempts,
+    )
+    yield Check(
+        f"records from tested seeds cost more than five models: {own.total(_TESTED):.1f}", own.total(_TESTED) > 5
+    )
 
 
 def one_block(people: People, sizes: Sizes) -> dict[int, dict[int, float]]:
@@ -198,7 +254,18 @@ def conditionals(people: People, sizes: Sizes = WHOLE) -> Part:
     least, most = sizes.epsilons[0], sizes.epsilons[-1]
     checks = [*_worked_out(people, first, 1, sizes)]
     for name, own in zip(names, (first, second), strict=True):
+        at_one = [own.at(curve, least) for curve in (BLOCKS, LONG_BLOCKS, POLYA, PEGS)]
         checks += [
+            Check(
+                f"{name}, the order at epsilon {least:g} is that of Figure 5: "
+                + ", ".join(f"{each:.3f}" for each in at_one),
+                at_one == sorted(at_one),
+            ),
+            Check(
+                f"{name}, values drawn independently are further than real records: {own.of(INDEPENDENT):.3f}, "
+                f"{own.of(BOOTSTRAP):.3f}",
+                own.of(INDEPENDENT) > own.of(BOOTSTRAP) + 0.01,
+            ),
             Check(
                 f"{name}, PeGS.rs is much nearer than PeGS and imputation at epsilon {least:g}: "
                 f"{own.at(BLOCKS, least):.3f}, {own.at(PEGS, least):.3f}, {own.at('PMI', least):.3f}",
@@ -210,7 +277,7 @@ def conditionals(people: People, sizes: Sizes = WHOLE) -> Part:
             ),
             *(
                 Check(f"{name}, {curve} falls with epsilon, up to {_UP}", max(own.rises(curve)) <= _UP)
-                for curve in (PEGS, BLOCKS, PEGS + FROM_MARGINALS)
+                for curve in (PEGS, BLOCKS, POLYA, "PMI", PEGS + FROM_MARGINALS)
             ),
         ]
     return Part(

@@ -1,7 +1,7 @@
 """Draws an R-U confidentiality map: what was measured against epsilon, of the whole table and of one record.
 
-Records that are charged one by one are curves, models are curves at their totals, and tables without differential
-privacy are lines.
+Records that are charged one by one are curves, models and records from seeds are dotted curves at their totals, and
+tables without differential privacy are lines.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,8 +36,10 @@ _STYLES = ((0, (1, 1.2)), (0, (7, 2)), (0, (7, 2, 1, 2)), (0, (3, 1.5)), (0, (12
 _COLOURS = (RELEASED, TRAINING, TARGET, BASELINE, INK, MUTED)
 _MARKERS = "ovs^Dxp"
 # One marker more than colours, so that curves beyond the sixth differ from all before them.
-_MODEL_MARKERS = "P*Xhd"
+_MODEL_MARKERS = "P*Xhd<>"
 _VACUOUS = 5.0
+_ABOVE = 1.08
+"""Room above the highest line, for the words beside the dotted one."""
 
 
 def draw_map(shown: ConfidentialityMap) -> Figure:
@@ -83,16 +85,14 @@ def _draw_panel(axes: Axes, shown: ConfidentialityMap, number: int, height: floa
         line = "-" if place < len(_COLOURS) else "--"
         axes.plot(*_line(points, number), line, color=colour, marker=marker, markersize=4.5, linewidth=1.6, label=curve)
     for place, (curve, points) in enumerate(shown.models.items()):
-        marker = _MODEL_MARKERS[place % len(_MODEL_MARKERS)]
-        colour = _COLOURS[-1 - place % 2]
-        line = ":" if place < 2 else "-."
-        axes.plot(*_line(points, number), line, color=colour, marker=marker, markersize=7, linewidth=1.2, label=curve)
+        colour, marker = _COLOURS[place % len(_COLOURS)], _MODEL_MARKERS[place % len(_MODEL_MARKERS)]
+        axes.plot(*_line(points, number), ":", color=colour, marker=marker, markersize=7, linewidth=1.4, label=curve)
     for place, (curve, points) in enumerate(shown.baselines.items()):
         colour, style = (HOLDOUT, MUTED)[place % 2], _STYLES[place % len(_STYLES)]
         axes.axhline(points[0].figures[number], color=colour, linestyle=style, linewidth=1.4, label=curve)
     axes.axvline(_VACUOUS, color=TARGET, linewidth=0.9, linestyle=":")
     axes.annotate("vacuous →", (_VACUOUS, 0.97), xycoords=("data", "axes fraction"), color=TARGET, fontsize=8, va="top")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, _ABOVE * axes.get_ylim()[1])
     axes.set_xlabel(f"ε of the whole table (total){_ROOM}")
     above = axes.secondary_xaxis(-_BELOW_IN / (height - 1.4), functions=(_times(1 / records), _times(records)))
     above.tick_params(which="both", length=0, labelsize=8, labelcolor=MUTED)

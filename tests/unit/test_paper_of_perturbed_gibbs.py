@@ -93,7 +93,7 @@ def test_maps_and_guesses_of_made_up_people_have_their_curves(crowd: People) -> 
     (marginals, *_) = parts
     assert marginals.table is not None
     curves = {row[0] for row in marginals.table.rows}
-    assert {"PeGS", "PMI", "log-linear", "bootstrap", "2-diverse"} <= curves
+    assert {"PeGS", "PMI", "log-linear", "histogram of seeds", "bootstrap", "2-diverse"} <= curves
     assert [part.checks for part in parts] == [()] * 6, "what the figures show is expected of real people alone"
     real = replace(crowd, are_real=True)
     assert any(check.holds and check.words.startswith("PeGS falls") for check in maps.marginals(real, FEW).checks)
