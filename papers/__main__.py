@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from time import process_time
 
 from deniable.foundation.errors import InvalidInput
 from papers.registry import PAPERS, paper_of
@@ -36,9 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(str(error))
         if missing:
             _say(f"{number}: {missing}")
+        began = process_time()
         parts = run(paper, _say)
-        write_results(paper, parts, asked.to / number, commit)
-        missed = sum(not check.holds for part in parts for check in part.checks)
+        spent = process_time() - began
+        write_results(paper, parts, asked.to / number, commit, spent)
+        in_time = paper.in_time(spent)
+        if not in_time.holds:
+            _say(f"  NOT AS EXPECTED: {in_time.words}")
+        missed = sum(not check.holds for check in (in_time, *(check for part in parts for check in part.checks)))
+        _say(f"  {spent:.0f} s of CPU time")
         _say(f"  tables, figures and page: {asked.to / number}")
         if missed:
             failed += missed
@@ -47,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if missing:
             _say("  the page of the documentation is unchanged, because it is about real data")
             continue
-        write_page(paper, parts, asked.pages, commit)
+        write_page(paper, parts, asked.pages, commit, spent)
         _say(f"  page of the documentation: {asked.pages / number}.md")
     return 1 if failed else 0
 

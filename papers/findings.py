@@ -100,6 +100,7 @@ class Paper:
         lead: what was run, and on which data.
         parts: name and computation of each part.
         stand_in: says in words which data of this machine are made up because real ones are missing; nothing if none.
+        minutes: the most that it may take on two cores.
     """
 
     number: str
@@ -108,6 +109,17 @@ class Paper:
     lead: str
     parts: Sequence[tuple[str, Callable[[], Part]]]
     stand_in: Callable[[], str] = str
+    minutes: int = 10
+
+    def in_time(self, seconds: float) -> Check:
+        """The expectation that a run does not take too long.
+
+        Args:
+            seconds: its CPU time, of all cores.
+        """
+        most = 2 * 60 * self.minutes
+        return Check(f"it takes at most {most} s of CPU time, so {self.minutes} min on two cores: {seconds:.0f} s",
+                     seconds <= most)  # fmt: skip
 
 
 def equal(words: str, ours: float, expected: float, within: float) -> Check:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from papers.findings import MEANINGS, Paper, Part, Table
+from papers.findings import MEANINGS, Check, Paper, Part, Table
 from reports.pages.pages import picture, render_page
 from reports.plots.theme import svg_file
 from stores.vault.runtime_environment import state_of
@@ -27,7 +27,7 @@ def commit_of_this_run() -> str:
     return f"commit {commit[:12]}{' with changes' if dirty else ''}"
 
 
-def write_results(paper: Paper, parts: Sequence[Part], folder: Path, commit: str) -> None:
+def write_results(paper: Paper, parts: Sequence[Part], folder: Path, commit: str, spent: float) -> None:
     """Write tables, pictures and an HTML page into a folder, whose earlier content is replaced.
 
     Args:
@@ -35,6 +35,7 @@ def write_results(paper: Paper, parts: Sequence[Part], folder: Path, commit: str
         parts: its parts.
         folder: the folder.
         commit: the commit in words.
+        spent: CPU seconds of the run.
     """
     new = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
@@ -42,22 +43,31 @@ def write_results(paper: Paper, parts: Sequence[Part], folder: Path, commit: str
     for part in parts:
         if part.table is not None:
             (new / f"{part.slug}.csv").write_text(as_csv(part.table), encoding="utf-8")
-    checks = [(part.name, check.words, "yes" if check.holds else "NO") for part in parts for check in part.checks]
+    named = _named(paper, parts, spent)
+    checks = [(name, check.words, "yes" if check.holds else "NO") for name, check in named]
     (new / "expectations.csv").write_text(as_csv(Table(("part", "expectation", "holds"), tuple(checks))), "utf-8")
     _write_pictures(parts, new)
-    (new / "report.html").write_text(html_page(paper, parts, commit), encoding="utf-8")
+    (new / "report.html").write_text(html_page(paper, parts, commit, spent), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     new.rename(folder)
 
 
-def write_page(paper: Paper, parts: Sequence[Part], pages: Path, commit: str) -> None:
-    """Write the page of the documentation, and its pictures into a folder beside it."""
+def write_page(paper: Paper, parts: Sequence[Part], pages: Path, commit: str, spent: float) -> None:
+    """Write the page of the documentation, and its pictures into a folder beside it; arguments as of `markdown_page`.
+
+    Args:
+        paper: the paper.
+        parts: its parts.
+        pages: folder of the pages.
+        commit: the commit in words.
+        spent: CPU seconds of the run.
+    """
     pictures = pages / paper.number
     shutil.rmtree(pictures, ignore_errors=True)
     if any(part.picture for part in parts):
         pictures.mkdir(parents=True)
         _write_pictures(parts, pictures)
-    (pages / f"{paper.number}.md").write_text(markdown_page(paper, parts, commit), encoding="utf-8")
+    (pages / f"{paper.number}.md").write_text(markdown_page(paper, parts, commit, spent), encoding="utf-8")
 
 
 def _write_pictures(parts: Sequence[Part], folder: Path) -> None:
@@ -67,6 +77,12 @@ def _write_pictures(parts: Sequence[Part], folder: Path) -> None:
             (folder / f"{part.slug}.svg").write_text(text, encoding="utf-8")
 
 
+def _named(paper: Paper, parts: Sequence[Part], spent: float) -> list[tuple[str, Check]]:
+    """All expectations, each with the name of its part."""
+    of_parts = ((part.name, check) for part in parts for check in part.checks)
+    return [("all parts", paper.in_time(spent)), *of_parts]
+
+
 def as_csv(table: Table) -> str:
     """A table as comma-separated values."""
     text = io.StringIO(newline="")
@@ -74,18 +90,20 @@ def as_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def markdown_page(paper: Paper, parts: Sequence[Part], commit: str) -> str:
+def markdown_page(paper: Paper, parts: Sequence[Part], commit: str, spent: float) -> str:
     """The page of the documentation.
 
     Args:
         paper: the paper.
         parts: its parts.
         commit: the commit in words.
+        spent: CPU seconds of the run.
     """
     used = [verdict for verdict in MEANINGS if any(part.verdict == verdict for part in parts)]
     made = (
-        f"`make paper-{paper.number}` writes this page; this is its result at {commit}. The command fails if an "
-        f"expectation does not hold, and lists all of them in `var/papers/{paper.number}/expectations.csv`."
+        f"`make paper-{paper.number}` writes this page; this is its result at {commit}, after {spent:.0f} s of CPU "
+        "time. The command fails if an expectation does not hold, and lists all of them in "
+        f"`var/papers/{paper.number}/expectations.csv`."
     )
     blocks = [
         f"# {paper.title}",
@@ -127,8 +145,11 @@ def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
 
 
-def html_page(paper: Paper, parts: Sequence[Part], commit: str) -> str:
-    """The page by itself, in the style of the pages of releases; it loads nothing from outside itself."""
+def html_page(paper: Paper, parts: Sequence[Part], commit: str, spent: float) -> str:
+    """The page by itself, in the style of the pages of releases; it loads nothing from outside itself.
+
+    Expectations that do not hold are at its top. Arguments are as of `markdown_page`.
+    """
     shown = [
         {
             "name": part.name,
@@ -145,7 +166,16 @@ def html_page(paper: Paper, parts: Sequence[Part], commit: str) -> str:
         for part in parts
     ]
     lead, missing = _with_code(paper.lead), paper.stand_in()
-    values = {"paper": paper, "lead": lead, "missing": missing, "commit": commit, "parts": shown}
+    missed = [_with_code(f"{name}: {check.words}") for name, check in _named(paper, parts, spent) if not check.holds]
+    values = {
+        "paper": paper,
+        "lead": lead,
+        "missing": missing,
+        "missed": missed,
+        "commit": commit,
+        "seconds": f"{spent:.0f}",
+        "parts": shown,
+    }
     return render_page("paper.html.jinja", values)
 
 

@@ -26,4 +26,5 @@ PAPER: Final = Paper(
         ("Figure 2", figure_2),
         ("Coverage", coverage),
     ),
+    minutes=1,
 )

@@ -71,15 +71,19 @@ def section(text: str, heading: str) -> str:
 
 
 def test_a_page_has_the_figures_the_verdict_and_its_reason() -> None:
-    page = markdown_page(paper(part), [part()], "commit 0")
+    page = markdown_page(paper(part), [part()], "commit 0", 12.3)
+    assert "this is its result at commit 0, after 12 s of CPU time. The command fails" in page
     assert "| published | ours |\n| --- | --- |\n| 1 < 2 | 1 |" in page
     assert "![A line](999/figure-7.svg)" in page
     assert "**Verdict: reproduced.** It is `straight`." in page
     assert "[Figure 7](#figure-7-a-line)" in page
-    html = html_page(paper(part), [part(holds=False)], "commit 0")
+    html = html_page(paper(part), [part(holds=False)], "commit 0", 12.3)
     assert "<td>1 &lt; 2</td>" in html
     assert "<code>straight</code>" in html
     assert "1 expectations, 1 of which do not hold" in html
+    assert "Figure 7: a line is straight" in html.partition("<main")[0]
+    assert "Not as expected" not in html_page(paper(part), [part()], "commit 0", 12.3)
+    assert "all parts: it takes at most 1200 s" in html_page(paper(part), [part()], "commit 0", 1201)
 
 
 @pytest.mark.parametrize("holds", [True, False])
@@ -138,7 +142,7 @@ def test_a_part_that_takes_little_time_is_as_its_page_states(number: str, name: 
     made = dict(found.parts)[name]()
     assert [check.words for check in made.checks if not check.holds] == []
     page = (PAGES / f"{number}.md").read_text(encoding="utf-8")
-    assert section(markdown_page(found, [made], "commit 0"), name) == section(page, name)
+    assert section(markdown_page(found, [made], "commit 0", 1), name) == section(page, name)
 
 
 @pytest.mark.nightly
@@ -172,5 +176,24 @@ def test_a_page_is_left_as_it_is_if_made_up_data_stand_in_for_real_ones(
     assert "unchanged, because it is about real data" in said
     assert not (tmp_path / "pages").exists()
     assert "<strong>The lines are made up.</strong>" in (tmp_path / "var/999/report.html").read_text()
-    assert "**The lines are made up.**" in markdown_page(made_up, [part()], "commit 0")
-    assert "<strong>" not in html_page(paper(part), [part()], "commit 0").partition("<main")[0]
+    assert "**The lines are made up.**" in markdown_page(made_up, [part()], "commit 0", 1)
+    assert "<strong>" not in html_page(paper(part), [part()], "commit 0", 1).partition("<main")[0]
+
+
+def test_a_paper_that_takes_too_long_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "PAPERS", {"999": "nowhere"})
+    monkeypatch.setattr(command, "paper_of", lambda _: paper(part))
+    given = ["999", "--to", str(tmp_path / "var"), "--pages", str(tmp_path / "pages")]
+    for after, failed in ((1199, 0), (1201, 1)):
+        times = iter([0.0, float(after)])
+        monkeypatch.setattr(command, "process_time", lambda times=times: next(times))
+        assert command.main(given) == failed
+        said = capsys.readouterr().out
+        assert ("NOT AS EXPECTED: it takes at most 1200 s of CPU time, so 10 min on two cores: 1201 s" in said) == bool(
+            failed
+        )
+        assert f"{after} s of CPU time" in said
+        rows = (tmp_path / "var/999/expectations.csv").read_text().splitlines()
+        assert rows[1].endswith(",NO" if failed else ",yes")
