@@ -15,6 +15,7 @@ from papers.bindschaedler.published import LEARNT_FROM
 from papers.bindschaedler.releases import model, without_noise
 from papers.chance import Floats
 from papers.findings import Check, Part, Picture, Table, equal
+from papers.running import note
 
 TESTED: Final = 8000
 _OF_LOGLINEAR: Final = 2000
@@ -87,9 +88,11 @@ def improvement(people: People, *, tested: int = TESTED, runs: int = _RUNS) -> P
     base = accuracies(without_noise(people, learnt, independent=True), rows)
     found = {"without noise": accuracies(without_noise(people, learnt), rows)}
     for epsilon in ("1", "0.1"):
+        note(f"{runs} models at epsilon {epsilon} ...")
         each = [accuracies(model(people, "cfs", epsilon, of_half=False, number=number), rows) for number in range(runs)]
         found[f"epsilon {epsilon}"] = np.mean(each, axis=0)
     times = max(LEARNT_FROM // len(learnt), 1)
+    note(f"{runs} models at epsilon 0.1 and the paper's size ...")
     each = [
         accuracies(model(people, "cfs", f"{times / 10:g}", of_half=False, number=number), rows)
         for number in range(runs)

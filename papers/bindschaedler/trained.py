@@ -13,6 +13,7 @@ from papers.bindschaedler.people import People, stream_of, the_people
 from papers.bindschaedler.published import CLASSIFIERS, DISTINGUISHED, OMEGAS, TRAINED_RIGHT, TRAINED_SAME
 from papers.bindschaedler.releases import OF_PAPERS_SIZE
 from papers.findings import Check, Part, Table, between, equal
+from papers.running import note
 
 _TARGET: Final = "incc"
 _OMEGAS: Final = (*OMEGAS, *OF_PAPERS_SIZE)
@@ -43,6 +44,7 @@ def trained(people: People, *, runs: int = RUNS) -> Part:
     right: dict[str, dict[str, list[float]]] = {}
     same: dict[str, dict[str, list[float]]] = {}
     for run in range(runs):
+        note(f"run {run + 1} of {runs} ...")
         kinds = classifiers(stream_of("classifiers of Table 3", run))
         of_reals: dict[str, Any] = {}
         for name, codes in compared(people, run).items():
@@ -158,6 +160,7 @@ def distinguished(people: People, *, runs: int = RUNS) -> Part:
     others = people.halves[1]
     found: dict[str, dict[str, list[float]]] = {}
     for run in range(runs):
+        note(f"run {run + 1} of {runs} ...")
         kinds = classifiers(stream_of("classifiers of Table 5", run))
         tables = {**compared(people, run), SHUFFLED: shuffled(people)}
         for name, codes in tables.items():

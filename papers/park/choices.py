@@ -85,7 +85,7 @@ def drawing(people: People) -> Drawing:
         nonlocal done
         before, done = done, done + more
         if 10 * done // PROGRESS != 10 * before // PROGRESS:
-            note(f"fits regressions of multiple imputation: {done % PROGRESS or PROGRESS} of {PROGRESS:,} thousandths")
+            note(f"fits regressions of multiple imputation: {100 * (done % PROGRESS or PROGRESS) // PROGRESS} %")
 
     return Drawing(people.domain, people.codes, advance)
 
