@@ -198,6 +198,7 @@ def model_accuracy(people: People, *, tested: int = TESTED) -> Part:
     ])  # fmt: skip
     checks = [
         Check("marginals are never worse than a random guess", bool((base >= chance - 0.01).all())),
+        Check("the model is never worse than marginals, up to .01", bool((plain >= base - 0.01).all())),
         Check("the model is within .03 of the forest or above it for at least 8 attributes",
               int((plain >= grown - 0.03).sum()) >= 8),
     ]  # fmt: skip
