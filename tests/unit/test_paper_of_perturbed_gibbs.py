@@ -11,7 +11,10 @@ from deniable.foundation.domain import Attribute, Domain
 from papers.bindschaedler.people import People, made_up
 from papers.park import choices, coefficients, histograms, intruders, maps, orders, paths
 from papers.park.choices import FROM_MARGINALS, PEGS, Sizes, all_ways
+from papers.park.mapped import SEEDED, Figures, pictured
 from papers.registry import paper_of
+from reports.figures.confidentiality_map import ConfidentialityMap, MapPoint, Measure
+from reports.plots.confidentiality_map import draw_map
 
 FEW = Sizes(epsilons=(1, 50), totals=(1,), records=200, keys=2, keys_of_models=1, fit_rows=300)
 
@@ -97,3 +100,34 @@ def test_maps_and_guesses_of_made_up_people_have_their_curves(crowd: People) -> 
     assert [part.checks for part in parts] == [()] * 6, "what the figures show is expected of real people alone"
     real = replace(crowd, are_real=True)
     assert any(check.holds and check.words.startswith("PeGS falls") for check in maps.marginals(real, FEW).checks)
+
+
+def test_figures_are_found_by_their_totals_and_each_line_has_a_look_of_its_own() -> None:
+    points = [
+        MapPoint("PeGS", total, 10, (figure,), (0.0,), per_record=total / 10)
+        for total, figure in ((10.0, 0.3), (50.0, 0.2))
+    ]
+    models = ("log-linear", "Bayesian network", "marginals", "PeGS with noisy tables", *SEEDED)
+    points += [MapPoint(curve, 0.9999, 10, (0.1,), (0.0,)) for curve in models]
+    points += [MapPoint("bootstrap", None, 10, (0.05,), (0.0,))]
+    found = ConfidentialityMap("made up", [Measure("marginal", "Marginal", "")], 1, points)
+    own = Figures(found, "marginal")
+    assert own.of("log-linear", 1) == 0.1
+    assert own.of("bootstrap") == 0.05
+    assert own.least_total("PeGS") == 10
+    assert own.total(SEEDED[-1]) == 0.9999
+    with pytest.raises(StopIteration):
+        own.of("log-linear", 1.1)
+    with pytest.raises(StopIteration):
+        own.of("log-linear")
+    assert {point.curve for point in pictured(found, "marginal").points} == {"PeGS", *models, "bootstrap"} - {
+        "marginals"
+    }
+    lines = [
+        line
+        for line in draw_map(found).axes[0].get_lines()
+        if not line.get_label().startswith("_")  # type: ignore[union-attr]
+    ]
+    assert len(lines) == 2 + len(models)
+    looks = {(line.get_color(), line.get_marker(), str(line.get_linestyle())) for line in lines}
+    assert len(looks) == len(lines)
