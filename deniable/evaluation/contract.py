@@ -5,7 +5,7 @@ figure apart. How to add a metric: docs/developer/adding-a-metric.md.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 Kind: TypeAlias = Literal["utility", "risk"]
@@ -40,12 +40,14 @@ class Scope:
         sensitive: names of the attributes that an intruder infers.
         kinds: what is measured.
         beside: the tables that are measured beside the release.
+        analyses: the analyses that the spec declares, in words.
     """
 
     classifiers: tuple[str, ...] = tuple(CLASSIFIERS)
     sensitive: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ("utility", "risk")
     beside: tuple[Table, ...] = BESIDE
+    analyses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +94,14 @@ class Value:
         summarizes: the values of which it is a summary, for plots; one for each attribute, in order, if the figure
             says that it summarizes attributes.
         errors: the standard errors of these values, as far as they are known.
+        beside: further values for each of these, by name, for pages.
     """
 
     value: float
     error: float | None = None
     summarizes: Sequence[float] = ()
     errors: Sequence[float] = ()
+    beside: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

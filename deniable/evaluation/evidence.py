@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.evaluation.analyses.declared import Analysis
 from deniable.evaluation.contract import Table
 from deniable.evaluation.disclosure import Tables
 from deniable.evaluation.utility import (
@@ -39,6 +40,8 @@ class UtilityEvidence:
         factories: makers of all classifiers, by name.
         groups: columns whose values are groups of people.
         pool: carries out long computations, most of which run without the interpreter's lock.
+        analyses: the analyses that are compared.
+        are_declared: whether the spec declares them, so that each has figures of its own.
     """
 
     domain: Domain
@@ -49,6 +52,8 @@ class UtilityEvidence:
     factories: Mapping[str, ClassifierFactory]
     groups: Sequence[int]
     pool: Executor
+    analyses: Sequence[Analysis] = ()
+    are_declared: bool = False
     _begun: dict[Hashable, Future[Any]] = field(default_factory=dict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 

@@ -18,6 +18,7 @@ METRICS: Final = (
     "agreement",
     "subsample",
     "groups",
+    "analyses",
     "numbers",
     "rare_values",
     "tails",

@@ -81,6 +81,17 @@ GROUPS: Final = Use(
     refusal="Do not compare groups; shares within them are off.",
 )
 
+ANALYSES: Final = Use(
+    name="analyses",
+    words="regressions, means by group and medians",
+    figure="analysis_gap_worst",
+    unit="standard deviations",
+    good=0.05,
+    usable=0.15,
+    caution="Check the analysis in the report before you rely on it.",
+    refusal="Do not report the analyses that are off in the report.",
+)
+
 USES: Final = (
     Use(
         name="shares",
@@ -133,6 +144,7 @@ USES: Final = (
         caution="Report the sign of a slope, not its size.",
         refusal="Do not interpret slopes; associations of numbers are off.",
     ),
+    ANALYSES,
     Use(
         name="classification",
         words="classification of the target",

@@ -10,9 +10,11 @@ from typing import Final, Literal, TypeAlias
 from markupsafe import Markup
 
 from deniable.evaluation.attacks import contrasts, exact_matches, nearest_records, unique_people
-from deniable.evaluation.contract import BESIDE, CLASSIFIERS
+from deniable.evaluation.contract import BESIDE, CLASSIFIERS, name_for
 from deniable.evaluation.metrics import accuracy, compared_records, distinguishing_game, marginal_distances
+from deniable.evaluation.metrics.analyses import OVERLAP
 from deniable.evaluation.registry import figures_of
+from reports.figures.analyses import ComparedAnalysis, Inferred, compared_analyses
 from reports.figures.decimal_places import digits_of
 from reports.figures.marginals import DescribedTable, Panel
 from reports.figures.numbers import count, rounded
@@ -84,6 +86,7 @@ class ReportContent:
         spending: spending of the dataset's budget; None if the dataset is not in a ledger.
         verification: results of verifying the published record, one line per check; empty if it was not verified.
         approval: who approved the release; None if no person did.
+        inferred: what noisy counts say about each analysis of the spec; empty if nothing was measured.
         outcome: why the release is not published automatically, on the page for the decision; None on the final page.
         links: links to other places that show the release.
     """
@@ -98,6 +101,7 @@ class ReportContent:
     measured: Measured | None = None
     certificate: str | None = None
     spending: Spending | None = None
+    inferred: tuple[Inferred, ...] = ()
     verification: tuple[str, ...] = ()
     approval: Approval | None = None
     outcome: Outcome | None = None
@@ -157,6 +161,8 @@ def render_report(content: ReportContent) -> str:
             "named": _NAMED,
             "attacks": attack_rows(content.risk, content.spec.evaluation.scope),
             "fitness": fitness_of(content.utility, content.spec),
+            "analyses": _analyses(content),
+            "analysis_overlap_by_chance": content.utility.figures.get(name_for("training", OVERLAP)),
             "glances": {
                 "utility": headline_figures(content.utility, "utility", declared, content.spec.domain.names),
                 "risk": headline_figures(content.risk, "risk", declared, content.spec.domain.names),
@@ -200,6 +206,11 @@ class Pairs:
     most: float
     run: int
     shown: list[ShownPair]
+
+
+def _analyses(content: ReportContent) -> list[ComparedAnalysis]:
+    """The analyses on real and on released records."""
+    return compared_analyses(content.utility, content.spec.analyses, DescribedTable.of(content.spec), content.inferred)
 
 
 def _pairs(content: ReportContent) -> Pairs | None:

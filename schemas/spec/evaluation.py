@@ -65,6 +65,11 @@ NOT_MEASURED = EvaluationFigures(figures={})
 """The results if no record is held out for measurement."""
 
 
+def beside_of(figure: str, name: str) -> str:
+    """Name of the series that holds further values for those that a figure summarizes."""
+    return f"{figure}/{name}"
+
+
 def errors_of(figure: str) -> str:
     """Name of the series that holds the standard errors of the values that a figure summarizes."""
     return f"{figure}_errors"
@@ -93,17 +98,20 @@ def judge(figures: Mapping[str, float], thresholds: Mapping[str, float]) -> tupl
     )
 
 
-def scope_of(*, classifiers: Iterable[str], sensitive: Iterable[str], on_public_table: bool) -> Scope:
+def scope_of(
+    *, classifiers: Iterable[str], sensitive: Iterable[str], on_public_table: bool, analyses: Iterable[str] = ()
+) -> Scope:
     """What an evaluation covers.
 
     Args:
         classifiers: names of the classifiers.
         sensitive: names of the attributes that the intruder infers.
         on_public_table: whether only utility is measured, on a public table, without comparison with a baseline.
+        analyses: the declared analyses, in words.
     """
     if on_public_table:
-        return Scope(classifiers=tuple(classifiers), kinds=("utility",), beside=("training",))
-    return Scope(classifiers=tuple(classifiers), sensitive=tuple(sensitive), beside=BESIDE)
+        return Scope(classifiers=tuple(classifiers), kinds=("utility",), beside=("training",), analyses=tuple(analyses))
+    return Scope(classifiers=tuple(classifiers), sensitive=tuple(sensitive), beside=BESIDE, analyses=tuple(analyses))
 
 
 def unknown_thresholds(thresholds: Iterable[str], figures: Iterable[Figure]) -> list[str]:

@@ -25,6 +25,7 @@ from pydantic import (
     model_validator,
 )
 
+from deniable.evaluation.analyses.declared import Analysis, made_for
 from deniable.evaluation.contract import Scope
 from deniable.evaluation.linear.size import MOST_NUMBERS, numbers_of
 from deniable.evaluation.metrics.groups import group_attributes
@@ -49,6 +50,7 @@ from deniable.samplers import registry as samplers
 from schemas.catalog import load_schema
 from schemas.plain_text import LONGEST_NAME, LONGEST_PATH, Line, PathText, fault_of_name
 from schemas.regular_files import whole_path
+from schemas.spec.analyses import Analyses
 from schemas.spec.decision import Policy, Thresholds
 from schemas.spec.defaults import Derived, completed
 from schemas.spec.evaluation import scope_of, unknown_thresholds
@@ -485,6 +487,8 @@ class Evaluation(Strict):
         known: attributes from which the intruder infers them; with none, the most common value is guessed.
         groups: attributes whose values are groups of people, for which the release is judged one by one; by default
             those without order that have few values.
+        analyses: analyses whose results on real and on released records are compared; by default some are made from
+            the kinds of the attributes and the target.
         commutes: places between which distances are compared, for tables of commuters.
         public: a public table on which utility is measured; only if no record is held out.
     """
@@ -497,13 +501,19 @@ class Evaluation(Strict):
     sensitive: Names
     # Omitted from all written forms if the spec leaves it out.
     groups: Names | None = Field(default=None, exclude_if=lambda groups: groups is None)
+    analyses: Analyses | None = Field(default=None, exclude_if=lambda analyses: analyses is None)
     commutes: Commutes | None = Field(default=None, exclude_if=lambda commutes: commutes is None)
     public: PublicComparison | None = Field(default=None, exclude_if=lambda public: public is None)
 
     @property
     def scope(self) -> Scope:
         """What is covered, from which the figures follow."""
-        return scope_of(classifiers=self.classifiers, sensitive=self.sensitive, on_public_table=self.public is not None)
+        return scope_of(
+            classifiers=self.classifiers,
+            sensitive=self.sensitive,
+            on_public_table=self.public is not None,
+            analyses=[each.analysis.words for each in self.analyses or ()],
+        )
 
     @field_validator("classifiers")
     @classmethod
@@ -790,6 +800,12 @@ class ReleaseSpec(Strict):
     def group_attributes(self) -> tuple[str, ...]:
         """Attributes whose values are groups for which the release is judged."""
         return self.evaluation.groups or group_attributes(self.domain)
+
+    @property
+    def analyses(self) -> tuple[Analysis, ...]:
+        """The analyses whose results are compared."""
+        declared = self.evaluation.analyses
+        return made_for(self.domain) if declared is None else tuple(each.analysis for each in declared)
 
     @property
     def is_evaluated(self) -> bool:

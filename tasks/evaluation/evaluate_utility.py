@@ -137,6 +137,8 @@ def _compared(
             factories=classifiers(words, attributes=predictors),
             groups=spec.domain.subset(spec.group_attributes),
             pool=pool,
+            analyses=spec.analyses,
+            are_declared=spec.evaluation.analyses is not None,
         )
 
     def series(values: Mapping[str, Value]) -> Series:

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from deniable.evaluation.contract import Kind, Metric, Table, Value
 from deniable.evaluation.registry import derived, figures_of, metrics
-from schemas.spec.evaluation import EvaluationFigures, errors_of, judge
+from schemas.spec.evaluation import EvaluationFigures, beside_of, errors_of, judge
 from schemas.spec.release_spec import ReleaseSpec
 from tasks.running.threads import threads
 
@@ -49,6 +49,7 @@ def measure_figures(
     errors = {name: values[name].error for name in declared}
     summarized = {name: tuple(values[name].summarizes) for name in declared if len(values[name].summarizes)}
     summarized |= {errors_of(name): tuple(values[name].errors) for name in declared if len(values[name].errors)}
+    summarized |= {beside_of(name, each): tuple(own) for name in declared for each, own in values[name].beside.items()}
     return EvaluationFigures(
         figures=figures,
         errors={name: error for name, error in errors.items() if error is not None},

@@ -21,6 +21,7 @@ from stores.own_files import read_own
 from stores.tracking.step_run import recorded_step
 from stores.vault.actors import people_of
 from stores.vault.workspace import Workspace
+from tasks.publication.inferred import inferred_analyses
 from tasks.running.step import as_task
 
 FOR_DECISION = "to decide upon"
@@ -91,6 +92,7 @@ def report(
             utility=utility,
             risk=risk,
             spending=spent,
+            inferred=inferred_analyses(spec, measured) if measured and utility.figures else (),
             verification=tuple(verification),
             approval=people_of(workspace).approval,
             outcome=outcome,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deniable.evaluation.analyses.declared import made_for
 from deniable.evaluation.classifiers import classifiers
 from deniable.evaluation.contract import Attack, Figure, Kind, Metric, Scope, Value
 from deniable.evaluation.disclosure import Tables
@@ -50,6 +51,7 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "agreement": Row("agreement_forest", "independent"),
     "subsample": Row("equivalent_records_2way", "independent"),
     "groups": Row("group_gap_worst", "independent"),
+    "analyses": Row("analysis_gap_worst", "independent"),
     "numbers": Row("correlation_gap_worst", "independent"),
     "rare_values": Row("rare_values_lost", "young"),
     "tails": Row("amount_mean_gap_worst", "young"),
@@ -104,6 +106,7 @@ def evidence_of(kind: Kind, released: Codes, training: Codes, holdout: Codes, po
             factories=classifiers(words, 15, [each for each in domain.attributes if each.name != domain.target]),
             groups=[column for column in (3, 4) if column < m],
             pool=pool,
+            analyses=made_for(domain),
         )
     tables = Tables(released=released, training=training, holdout=holdout, cardinalities=domain.cardinalities)
     sensitive = [name for name in SCOPE.sensitive if name in domain.names] or domain.names[:1]

@@ -43,6 +43,20 @@ def small(tmp_path: Path) -> ReleaseSpec:
     return load_spec(write_small_release(tmp_path, people=[]))
 
 
+def test_declared_analyses_are_figures_that_can_be_bounded_and_are_written_as_they_were(
+    tmp_path: Path, small: ReleaseSpec
+) -> None:
+    declared = [{"regress": "sex=m ~ age"}, {"quantile": "age", "at": 0.25, "by": "sex"}]
+    thresholds = {"analysis_2_gap_max": 0.1, "analysis_1_overlap_min": 0.5}
+    path = write_small_release(tmp_path, people=[], evaluation__analyses=declared, thresholds=thresholds)
+    spec = load_spec(path)
+    assert [each.words for each in spec.analyses] == ["regression of sex=m on age", "0.25 quantile of age by sex"]
+    written = spec.model_dump(mode="json")["evaluation"]["analyses"]
+    assert [each.keys() for each in written] == [each.keys() for each in declared]
+    assert "analyses" not in small.model_dump(mode="json")["evaluation"]
+    assert small.analyses
+
+
 def test_numbers_are_exactly_what_is_written(tmp_path: Path) -> None:
     path = write_small_release(tmp_path, people=[])
     written = path.read_text().replace("seeds: 0.5", "seeds: 1/3").replace("total_delta: 1e-06", "total_delta: 1.0e-6")
@@ -212,6 +226,19 @@ def test_all_that_is_wrong_is_said_at_once_a_line_each(tmp_path: Path) -> None:
         ),
         ("evaluation__sensitive", ["scool"], "got scool"),
         ("evaluation__sensitive", ["sex"], "evaluation.sensitive: must not be known to the intruder already, got sex"),
+        (
+            "evaluation__analyses",
+            [{"mean": "sex"}],
+            "the outcome of the mean of sex must be numeric, and sex is nominal",
+        ),
+        ("evaluation__analyses", [{"regress": "age = sex"}], "must be written as an outcome, ~ and attributes"),
+        ("evaluation__analyses", [{"mean": "age", "quantile": "age"}], "exactly one of regress, mean and quantile"),
+        ("evaluation__analyses", [{"by": "sex"}], "exactly one of regress, mean and quantile, got none"),
+        ("evaluation__analyses", [{"mean": "age", "at": 0.5}], "must have at with a quantile only"),
+        ("evaluation__analyses", [{"regress": "age ~ sex", "by": "sex"}], "must have by with a mean or a quantile"),
+        ("evaluation__analyses", [{"quantile": "age", "at": 1}], "evaluation.analyses.0.at"),
+        ("evaluation__analyses", [], "evaluation.analyses: must have at least 1 entry"),
+        ("thresholds__analysis_1_gap_max", 1, "must be the name of a figure"),
         ("thresholds__tvd", 1, "thresholds.tvd: must match pattern"),
         ("source__kind", "sql", "source: must have the kind package, file or database"),
         (

@@ -11,7 +11,9 @@ from deniable.evaluation.uses import USES
 from deniable.privacy.neighbours import RECORD
 from deniable.record.statement import not_covered
 from deniable.samplers.seedless.spec import Entry as Seedless
+from reports.figures.analyses import Inferred, compared_analyses
 from reports.figures.decimal_places import digits_of
+from reports.figures.marginals import DescribedTable
 from reports.figures.numbers import within
 from reports.figures.value_groups import groups_to_show
 from reports.pages.attack_rows import attack_rows
@@ -92,6 +94,7 @@ def test_all_parts_are_there(page: Page) -> None:
         "people",
         "graph",
         "utility",
+        "analyses",
         "pairs",
         "information",
         "attributes",
@@ -345,9 +348,36 @@ def test_the_first_table_has_a_verdict_for_each_use_with_its_figure_and_its_rule
         assert within(each.value.value, each.value.reach) in row
         assert f"{each.use.good:g}{each.use.usable:g}" in row.replace(" ", "")
     good = len(fitness.are("good"))
-    assert f"Good for {good} of 7 uses, not to be used for 0" in page.words
+    assert f"Good for {good} of 8 uses, not to be used for 0" in page.words
     assert "Fails none of 4 groups" in page.words
     assert {"sex f", "sex m", "sick no", "sick yes"} <= rows.keys()
+
+
+def said(page: Page, name: str) -> list[str]:
+    """The text of all rows with a name."""
+    return [" ".join(row.text.split()) for row in page.all("tr") if " ".join(row.children[0].text.split()) == name]
+
+
+def test_analyses_are_shown_with_both_intervals_and_what_noisy_counts_tell(page: Page, content: ReportContent) -> None:
+    rows = rows_of(page, "analyses")
+    chosen = content.spec.analyses
+    [made] = [row for name, row in rows.items() if name == f"R{chosen[0].words[1:]}"]
+    assert any(verdict in made for verdict in ("good", "with caution", "not decided"))
+    assert chosen[0].words == "regression of sex=m on age, income, sick"
+    compared = compared_analyses(content.utility, chosen, DescribedTable.of(content.spec))
+    assert [each.words for each in compared] == [each.words for each in chosen]
+    assert {own.name for own in compared[0].estimates} == {"age", "income", "sick yes"}
+    for own in (own for each in compared for own in each.estimates):
+        assert any(own.real in row and own.released in row for row in said(page, own.name))
+    assert "Noisy counts" not in " ".join(rows)
+    told = tuple(
+        Inferred({"age": (0.25, 0.125, 0.375)}) if each is chosen[0] else Inferred({}, "too <little> was counted.")
+        for each in chosen
+    )
+    page = Page(render_report(replace(content, inferred=told)))
+    page.require_sound()
+    assert "0.25 (0.12 to 0.38)" in page.words
+    assert "too <little> was counted." in page.words
 
 
 def test_the_tile_of_equivalent_records_has_an_interval_and_a_limit(page: Page, content: ReportContent) -> None:
