@@ -95,6 +95,7 @@ class Value:
             says that it summarizes attributes.
         errors: the standard errors of these values, as far as they are known.
         beside: further values for each of these, by name, for pages.
+        texts: texts for each of these, by name, for pages.
     """
 
     value: float
@@ -102,6 +103,7 @@ class Value:
     summarizes: Sequence[float] = ()
     errors: Sequence[float] = ()
     beside: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,12 +21,13 @@ METRICS: Final = (
     "analyses",
     "numbers",
     "rare_values",
+    "undeclared_logic",
     "tails",
 )
 """Modules of `deniable.evaluation.metrics`, in the order in which their figures are listed."""
 
 DERIVED: Final = ("grades",)
-"""Modules of the same room whose figures follow from others; each declares DERIVED, a `Derived`."""
+"""Modules of `deniable.evaluation.derived`, whose figures follow from others; each declares DERIVED, a `Derived`."""
 
 ATTACKS: Final = (
     "exact_matches",
@@ -55,7 +56,7 @@ def attacks() -> tuple[Attack[Any], ...]:
 @cache
 def derived() -> tuple[Derived, ...]:
     """What follows from the figures of utility."""
-    return tuple(import_module(f"deniable.evaluation.metrics.{name}").DERIVED for name in DERIVED)
+    return tuple(import_module(f"deniable.evaluation.derived.{name}").DERIVED for name in DERIVED)
 
 
 @cache

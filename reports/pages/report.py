@@ -19,6 +19,7 @@ from reports.figures.decimal_places import digits_of
 from reports.figures.marginals import DescribedTable, Panel
 from reports.figures.numbers import count, rounded
 from reports.figures.spending import Spending
+from reports.figures.undeclared_logic import undeclared_logic
 from reports.pages.attack_rows import attack_rows
 from reports.pages.evaluation import IN_WORDS, comparison_pictures, marginals_of, risk_pictures
 from reports.pages.fitness import equivalent_card, fitness_of
@@ -162,6 +163,7 @@ def render_report(content: ReportContent) -> str:
             "attacks": attack_rows(content.risk, content.spec.evaluation.scope),
             "fitness": fitness_of(content.utility, content.spec),
             "analyses": _analyses(content),
+            "logic": undeclared_logic(content.utility),
             "analysis_overlap_by_chance": content.utility.figures.get(name_for("training", OVERLAP)),
             "glances": {
                 "utility": headline_figures(content.utility, "utility", declared, content.spec.domain.names),

@@ -6,7 +6,7 @@ The figures are declared by metrics (deniable.evaluation.contract). Measurement 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from deniable.evaluation.contract import BESIDE, Figure, Scope
 from deniable.evaluation.thresholds import SIDES, Bound, bounds_of
@@ -45,6 +45,7 @@ class EvaluationFigures(BaseModel):
         figures: the figures by name.
         errors: their standard errors, as far as they are known.
         series: the values that the figures summarise, by name, for plots.
+        texts: what some of these values are about, by name.
         verdicts: one for each threshold on one of these figures.
     """
 
@@ -53,6 +54,7 @@ class EvaluationFigures(BaseModel):
     figures: Mapping[str, float]
     errors: Mapping[str, float] = {}
     series: Mapping[str, tuple[float, ...]] = {}
+    texts: Mapping[str, tuple[str, ...]] = Field(default={}, exclude_if=lambda texts: not texts)
     verdicts: tuple[Verdict, ...] = ()
 
     @property

@@ -54,6 +54,7 @@ def measure_figures(
         figures=figures,
         errors={name: error for name, error in errors.items() if error is not None},
         series={**summarized, **series(values)},
+        texts={beside_of(name, each): tuple(own) for name in declared for each, own in values[name].texts.items()},
         verdicts=judge(figures, spec.thresholds),
     )
 

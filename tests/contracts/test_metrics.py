@@ -54,6 +54,7 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "analyses": Row("analysis_gap_worst", "independent"),
     "numbers": Row("correlation_gap_worst", "independent"),
     "rare_values": Row("rare_values_lost", "young"),
+    "undeclared_logic": Row("logic_broken_worst", "independent"),
     "tails": Row("amount_mean_gap_worst", "young"),
     "exact_matches": Row("exact_match_excess", "copies"),
     "reproduced_people": Row("reproduced_excess", "copies"),

@@ -15,6 +15,7 @@ from reports.figures.analyses import Inferred, compared_analyses
 from reports.figures.decimal_places import digits_of
 from reports.figures.marginals import DescribedTable
 from reports.figures.numbers import within
+from reports.figures.undeclared_logic import undeclared_logic
 from reports.figures.value_groups import groups_to_show
 from reports.pages.attack_rows import attack_rows
 from reports.pages.fitness import equivalent_card, fitness_of
@@ -32,7 +33,7 @@ from schemas.spec.release_spec import load_spec
 from tasks.evaluation.evaluate_risk import evaluate_risk
 from tasks.evaluation.evaluate_utility import evaluate_utility
 from tests.conftest import ROOT
-from tests.evaluated_release import EvaluatedRelease, population
+from tests.evaluated_release import EvaluatedRelease, independent, population
 from tests.html_page import Page
 from tests.reported_release import CHANGES, COSTS, content_of
 from tests.stated_accounts import stated_accounts
@@ -95,6 +96,7 @@ def test_all_parts_are_there(page: Page) -> None:
         "graph",
         "utility",
         "analyses",
+        "logic",
         "pairs",
         "information",
         "attributes",
@@ -351,6 +353,24 @@ def test_the_first_table_has_a_verdict_for_each_use_with_its_figure_and_its_rule
     assert f"Good for {good} of 8 uses, not to be used for 0" in page.words
     assert "Fails none of 4 groups" in page.words
     assert {"sex f", "sex m", "sick no", "sick yes"} <= rows.keys()
+
+
+def test_logic_that_records_break_is_shown_with_the_line_that_forbids_it(
+    release: EvaluatedRelease, page: Page, content: ReportContent
+) -> None:
+    assert "No released record breaks any." in page.words
+    found = evaluate_utility(release.workspace, release.released(independent(2500, "independent")), release.parts)
+    logic = undeclared_logic(found)
+    assert logic is not None
+    assert logic.broken > 0
+    broken = Page(render_report(replace(content, utility=found)))
+    broken.require_sound()
+    assert f"Released records break {logic.broken} of them" in broken.words
+    rows = rows_of(broken, "logic")
+    for each in logic.shown:
+        row = rows[each.words[0].upper() + each.words[1:]]
+        assert each.line in row
+        assert f"{each.share:.2%}" in row or f"{each.share:.1%}" in row
 
 
 def said(page: Page, name: str) -> list[str]:
