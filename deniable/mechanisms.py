@@ -254,6 +254,8 @@ class PlannedStep:
             that depends on spec and schema alone.
         is_held: whether a release with this caution waits for a person's decision, which then discloses nothing.
         tails: the information limit of the tail of each number, if noise is added to counts of growing bins.
+        pair_noise: deviation of the noise of each cell of a table of two attributes, in records, if budget is divided
+            evenly among all tables; None if there are none, or it is not known beforehand.
         reads: names of the products of earlier steps that it reads, in this order.
         makes: its products.
         joins_learner: whether its noise is charged together with that of the learner's steps on the same part.
@@ -276,6 +278,7 @@ class PlannedStep:
     caution: str = ""
     is_held: bool = False
     tails: tuple[Tail, ...] = ()
+    pair_noise: float | None = None
     reads: tuple[str, ...] = ()
     makes: tuple[Product, ...]
     joins_learner: bool = False

@@ -266,7 +266,8 @@ def judge(workspace: Workspace, drawn: Drawn) -> Judged:
         useful.wait()
     safe = evaluate_risk_task.submit(workspace, drawn.released, drawn.parts)
     utility, risk = useful.result(), safe.result()
-    return Judged(utility=utility, risk=risk, decided=decide_task(workspace, utility, risk, drawn.made.get("measured")))
+    decided = decide_task(workspace, utility, risk, drawn.made.get("measured"), drawn.released)
+    return Judged(utility=utility, risk=risk, decided=decided)
 
 
 def _require_approval(workspace: Workspace, accounts: Accounts, drawn: Drawn, judged: Judged) -> None:

@@ -43,7 +43,7 @@ def publication(spec: Mapping[str, Any], *, approved: bool = False, version: int
 
     Args:
         spec: the spec, as the record has it.
-        approved: whether a person approved the release; without a policy, this happens if noise hides most of it.
+        approved: whether a person approved the release; without a policy, this happens if noise leaves few uses.
         version: the version of the statement.
     """
     policy = spec.get("decision")

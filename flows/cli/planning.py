@@ -42,7 +42,7 @@ from deniable.privacy.rounding import rounded_down, rounded_up
 from deniable.privacy.step_costs import StepCost, added_up, with_paid
 from schemas.spec.accounts import Accounts, accounts_of
 from schemas.spec.decision import Policy
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import lost_analyses, planned_steps
 from schemas.spec.publication import missing
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.accounts import require_account
@@ -158,6 +158,7 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
     yield from (("tail", _tail(tail, spec.synthesis.records)) for tail in tails)
     if noisy := [tail.attribute for tail in tails if tail.is_noisy(spec.synthesis.records)]:
         yield "caution", _noisy_tails(noisy)
+    yield from (("caution", lost) for lost in lost_analyses(spec))
 
 
 def _tail(tail: Tail, records: int) -> str:

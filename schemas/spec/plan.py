@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import sqrt
 
+from deniable.evaluation.uses import ANALYSES
 from deniable.learners.cfs.parameters import ParameterMechanism, WithoutNoise
 from deniable.learners.entry import CountingEntry, LearnerEntry
 from deniable.learners.marginals.baseline import baseline_of
@@ -11,6 +13,8 @@ from deniable.mechanisms import PlannedStep, Product, Sampler
 from deniable.privacy.step_costs import SHARED, part_delta, read_probability
 from deniable.samplers.registry import sampler_of
 from schemas.spec.release_spec import ReleaseSpec
+
+_FEWEST_CELLS = 4
 
 
 def delta_of_part(spec: ReleaseSpec, delta: Fraction) -> Fraction:
@@ -54,6 +58,27 @@ def planned_steps(spec: ReleaseSpec) -> Iterator[PlannedStep]:
     prepare = sampler_for(spec).prepare
     if prepare is not None:
         yield prepare
+
+
+def lost_analyses(spec: ReleaseSpec) -> Iterator[str]:
+    """Why noise alone makes correlations, and the analyses that the spec declares, hopeless; nothing if it does not.
+
+    The error is that of a correlation of two attributes of two halves each: four cells, the fewest possible.
+
+    Args:
+        spec: the spec, whose records are taken to be about as many as those of the table.
+    """
+    noise = max((step.pair_noise for step in planned_steps(spec) if step.pair_noise is not None), default=0.0)
+    records = spec.synthesis.records
+    error = sqrt(_FEWEST_CELLS) * noise / records
+    if error <= ANALYSES.usable:
+        return
+    declared = [each.words for each in spec.analyses] if spec.evaluation.analyses else ["correlations and regressions"]
+    yield (
+        f"noise in each cell of a table of two attributes is about {noise:,.0f} records, so that of {records:,} "
+        f"records any correlation is off by {error:.2g} or more, and these are lost: {'; '.join(declared)}; raise "
+        "epsilon, bring more records, or describe fewer attributes"
+    )
 
 
 def amounts_of_work(spec: ReleaseSpec) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""A release of which noise hides most says so and waits for a person, by what is public alone."""
+"""A release for which noise leaves few uses says so and waits for a person, by what is public alone."""
 
 from pathlib import Path
 
@@ -37,8 +37,8 @@ def test_it_is_held_and_published_once_a_person_approves_it(tmp_path: Path, monk
     with pytest.raises(Held) as held:
         release(spec, state)
     note = held.value.note
-    (why,) = note.why
-    assert why.startswith("noise hides 4 of its 4 attributes, about which it says next to nothing (raise epsilon")
+    why = note.why[0]
+    assert why.startswith("by its noisy counts alone it can be good for 0 of ")
     assert why in " ".join(note.page.read_text().split())
     assert not list((state / "releases").glob("*"))
 

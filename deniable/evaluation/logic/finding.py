@@ -122,7 +122,8 @@ def _places(attribute: Attribute) -> NDArray[np.float64]:
 
 
 def _skips(pair: tuple[int, int], real: Table, expected: NDArray[np.float64]) -> Iterator[Pattern]:
-    """Values that occur exactly with some values of the other attribute."""
+    """Values that occur exactly with some values of the other attribute; single values with each other once."""
+    seen = set()
     for columns, counts, own in ((pair, real, expected), (pair[::-1], real.T, expected.T)):
         there = counts.sum(axis=0)
         used = there > 0
@@ -135,7 +136,9 @@ def _skips(pair: tuple[int, int], real: Table, expected: NDArray[np.float64]) ->
             allowed[skipped] = when | ~used
             allowed[:, ~used] = True
             broken = [float(own[skipped, ~when].sum()), float(own[:, when].sum() - own[skipped, when].sum())]
-            if min(broken) >= EXPECTED:
+            both = frozenset(((columns[0], skipped), *((columns[1], code) for code in np.flatnonzero(when).tolist())))
+            if min(broken) >= EXPECTED and both not in seen:
+                seen.add(both)
                 values = ((skipped,), tuple(np.flatnonzero(when).tolist()))
                 yield Pattern("skip", columns, allowed, sum(broken), values)
 

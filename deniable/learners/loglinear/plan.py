@@ -324,6 +324,13 @@ class LoglinearPlan:
         """Mean absolute noise of a table with some shares."""
         return self.deviation(shares) * (sqrt(0.5) if self.noise == "laplace" else sqrt(2 / pi))
 
+    @property
+    def pair_noise(self) -> float | None:
+        """Standard deviation of the noise of a table of several attributes, if all such tables have equal shares."""
+        layout = self.layout
+        tables = min(layout.first_tables + layout.extra_choices, layout.table_shares)
+        return self.deviation(layout.table_shares / tables) if tables else None
+
     def share_weight(self, cells: float) -> float:
         """Optimal number of shares of a table, up to a factor: it minimises the sum of cells times noise."""
         return float(cells ** (1 / 2 if self.noise == "laplace" else 2 / 3))

@@ -43,6 +43,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
             "choices": plan.layout.choices,
         },
         tails=tails_of(plan),
+        pair_noise=plan.pair_noise,
         makes=(GRAPH, MODEL, MEASURED),
         run=partial(_learn, plan),
         compile_more=rake_several_marginals,
