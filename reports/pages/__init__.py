@@ -2,6 +2,6 @@
 
 report: internal. public_page: index.html. compare_page, comparison: two releases. explorer: the public table. drift:
 comparison with the previous release. evaluation: what MLflow keeps of an evaluation. fitness, attack_rows,
-headline_figures, report_links: parts of the report. confidentiality_map: an R-U map. rehearsal: releases of
+headline_figures, report_links, signing: parts of the report. confidentiality_map: an R-U map. rehearsal: releases of
 public records by epsilon. pages: what all pages share.
 """

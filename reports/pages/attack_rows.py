@@ -1,11 +1,15 @@
 """The attacks of a release as a table: what each adversary knows and seeks, the control group, and what was found."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final
 
 from deniable.evaluation.contract import Attack, Figure, Scope
 from deniable.evaluation.registry import attacks
 from reports.pages.headline_figures import Estimate, reach_of
 from schemas.spec.evaluation import EvaluationFigures
+
+_POWER: Final = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
 
 
 @dataclass(frozen=True)
@@ -17,12 +21,14 @@ class AttackRow:
         figure: the figure.
         value: its value.
         succeeds: whether its 95% interval is beyond what chance gives; None if its error is not known.
+        detectable: the excess over chance that would have been found four times out of five; None likewise.
     """
 
     attack: Attack[object]
     figure: Figure
     value: Estimate
     succeeds: bool | None
+    detectable: float | None
 
 
 def attack_rows(found: EvaluationFigures, scope: Scope) -> list[AttackRow]:
@@ -39,4 +45,11 @@ def attack_rows(found: EvaluationFigures, scope: Scope) -> list[AttackRow]:
 def _row(attack: Attack[object], figure: Figure, found: EvaluationFigures) -> AttackRow:
     value, reach = found.figures[figure.name], reach_of(found, figure.name)
     chance = found.figures.get(figure.chance, 0.0) if isinstance(figure.chance, str) else figure.chance
-    return AttackRow(attack, figure, Estimate(value, reach), None if reach is None else value - reach > chance)
+    error = found.errors.get(figure.name)
+    return AttackRow(
+        attack,
+        figure,
+        Estimate(value, reach),
+        None if reach is None else value - reach > chance,
+        None if error is None else _POWER * error,
+    )

@@ -26,6 +26,7 @@ from reports.pages.fitness import equivalent_card, fitness_of
 from reports.pages.headline_figures import COMPARED, headline_figures, reach_of
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
 from reports.pages.report_links import Link
+from reports.pages.signing import to_sign
 from reports.plots.budget_line import BUDGET_IN_WORDS, draw_budget_line
 from reports.plots.commutes import draw_commutes
 from reports.plots.graph_plot import Edge, draw_graph, parents_of, strongest
@@ -147,6 +148,8 @@ def render_report(content: ReportContent) -> str:
     Returns:
         HTML that refers to nothing outside itself.
     """
+    attacks = attack_rows(content.risk, content.spec.evaluation.scope)
+    fitness = fitness_of(content.utility, content.spec)
     verdicts = (*content.utility.verdicts, *content.risk.verdicts)
     verified = _verified(content.verification)
     declared = figures_of(content.spec.evaluation.scope)
@@ -160,8 +163,9 @@ def render_report(content: ReportContent) -> str:
             "figures": {**content.utility.figures, **content.risk.figures},
             "declared": declared,
             "named": _NAMED,
-            "attacks": attack_rows(content.risk, content.spec.evaluation.scope),
-            "fitness": fitness_of(content.utility, content.spec),
+            "attacks": attacks,
+            "fitness": fitness,
+            "to_sign": to_sign(content.spec, content.accounts, attacks, fitness, undeclared_logic(content.utility)),
             "analyses": _analyses(content),
             "logic": undeclared_logic(content.utility),
             "analysis_overlap_by_chance": content.utility.figures.get(name_for("training", OVERLAP)),

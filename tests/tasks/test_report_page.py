@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from deniable.evaluation.registry import attacks, figures_of
 from deniable.evaluation.uses import USES
+from deniable.privacy.loss import Guarantee
 from deniable.privacy.neighbours import RECORD
 from deniable.record.statement import not_covered
 from deniable.samplers.seedless.spec import Entry as Seedless
@@ -37,6 +39,8 @@ from tests.evaluated_release import EvaluatedRelease, independent, population
 from tests.html_page import Page
 from tests.reported_release import CHANGES, COSTS, content_of
 from tests.stated_accounts import stated_accounts
+
+SMALL = Guarantee(1.0, 1e-9, "basic")
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +108,7 @@ def test_all_parts_are_there(page: Page) -> None:
         "privacy",
         "budget",
         "record",
+        "sign",
         "figures",
     ]
 
@@ -434,6 +439,39 @@ def test_every_attack_is_shown_with_what_the_adversary_knows_and_its_control(
         [row] = [text for name, text in rows.items() if figure.name in name]
         assert all(words in row for words in (attack.knows, attack.seeks, attack.control, "not beyond chance"))
         assert within(content.risk.figures[figure.name], reach_of(content.risk, figure.name)) in row
+
+
+def test_the_sentence_to_sign_states_bound_findings_power_and_what_remains(
+    release: EvaluatedRelease, page: Page, content: ReportContent
+) -> None:
+    [section] = [each for each in page.all("section") if each.attributes["id"] == "sign"]
+    words = " ".join(section.text.split())
+    assert "guesses whether a given record was in the confidential table correctly at most" in words
+    assert "This bound is next to nothing." in words
+    assert (
+        "5 attacks were carried out on people used and on people not used; none found anything beyond chance" in words
+    )
+    rows = attack_rows(content.risk, content.spec.evaluation.scope)
+    powers = sorted(row.detectable for row in rows if row.detectable is not None)
+    assert f"excesses of {powers[0]:.3f} (" in words
+    assert f") to {powers[-1]:.3f} (" in words
+    # Four of five times a normal estimate with this mean exceeds 1.96 standard errors.
+    for row in rows:
+        error = content.risk.errors[row.figure.name]
+        assert 1 - NormalDist(row.detectable, error).cdf(1.96 * error) == pytest.approx(0.8, abs=1e-3)
+    assert "were not tried" in words
+    assert "Meant for: not stated; fill in." in words
+    assert "Name, office, date:" in words
+    risk = evaluate_risk(release.workspace, release.released(release.training), release.parts)
+    copied = Page(render_report(replace(content, risk=risk, accounts=stated_accounts(**{**COSTS, "total": SMALL}))))
+    assert "on people not used; 5 succeeded: " in copied.words
+    assert "correctly at most 73.2% of the time. 5 attacks" in copied.words
+    assert "The account allows an advantage of 0.462 to the best possible attack." in copied.words
+
+
+def test_a_release_without_evaluation_or_guarantee_has_a_sentence_too(content: ReportContent) -> None:
+    plain = Page(render_report(replace(content, utility=NOT_MEASURED, risk=NOT_MEASURED)))
+    assert "No attack was carried out, because no record was held out." in plain.words
 
 
 def test_a_copy_of_the_people_used_makes_every_attack_succeed(release: EvaluatedRelease) -> None:
