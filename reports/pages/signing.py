@@ -11,7 +11,7 @@ from typing import Final
 from deniable.evaluation.uses import GRADES
 from deniable.privacy.loss import Guarantee
 from deniable.record.statement import not_covered
-from reports.figures.numbers import guessed
+from reports.figures.numbers import cost, guessed
 from reports.figures.undeclared_logic import UndeclaredLogic
 from reports.pages.attack_rows import AttackRow
 from reports.pages.fitness import UNDECIDED, Fitness
@@ -152,7 +152,7 @@ def _safes(
     yield "Safe people", f"Anyone may read what is published. Terms: {terms or NOT_STATED}."
     yield "Safe settings", "None: the release is made to be safe without any. This page is internal."
     total = accounts.total
-    bound = "no differential privacy" if total is None else f"epsilon {total.epsilon:.4g}, delta {total.delta:.2g}"
+    bound = "no differential privacy" if total is None else f"ε = {cost(total.epsilon)}, δ = {cost(total.delta)}"
     yield "Safe data", f"The privacy unit is {accounts.relation.unit}; {bound}; charged to {spec.dataset_name}."
     succeeded = sum(each.succeeds is True for each in attacks)
     outputs = f"{succeeded} of {len(attacks)} attacks succeeded" if attacks else "attacks were not carried out"
