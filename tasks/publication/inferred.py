@@ -4,6 +4,7 @@ Questions and answers are those of `deniable data infer`: what a reviewer compar
 """
 
 import json
+from math import isfinite
 
 from deniable.evaluation.analyses.declared import Analysis
 from deniable.foundation.domain import Domain
@@ -63,7 +64,7 @@ def _inferred(inference: Inference, analysis: Analysis, domain: Domain) -> Infer
     intervals = {
         name: (answer.estimate, answer.interval.low, answer.interval.high)
         for name, answer in zip(names, found, strict=True)
-        if answer.interval is not None and not answer.has_bounds
+        if answer.interval is not None and not answer.has_bounds and isfinite(answer.estimate)
     }
     return Inferred(intervals, "" if intervals else "the counts only bound the estimates.")
 
