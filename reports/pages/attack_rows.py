@@ -51,5 +51,6 @@ def _row(attack: Attack[object], figure: Figure, found: EvaluationFigures) -> At
         figure,
         Estimate(value, reach),
         None if reach is None else value - reach > chance,
-        None if error is None else _POWER * error,
+        # Without variation, as where all records are alike, an attack has no power that could be stated.
+        _POWER * error if error else None,
     )

@@ -51,7 +51,7 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "agreement": Row("agreement_forest", "independent"),
     "subsample": Row("equivalent_records_2way", "independent"),
     "groups": Row("group_gap_worst", "independent"),
-    "analyses": Row("analysis_gap_worst", "independent"),
+    "analyses": Row("analysis_overlap", "independent"),
     "numbers": Row("correlation_gap_worst", "independent"),
     "rare_values": Row("rare_values_lost", "young"),
     "undeclared_logic": Row("logic_broken_worst", "independent"),

@@ -118,7 +118,10 @@ def test_overlap_is_one_for_equal_intervals_half_for_halves_and_zero_apart() -> 
 
 def test_a_sample_of_the_population_keeps_every_analysis_and_independent_attributes_do_not() -> None:
     good, bad = measured(population(ROWS, "best")), measured(independent(ROWS, "bad"))
-    assert ANALYSES.grade(good[analyses.WORST]) in {"good", "with caution"}
+    some = measured(population(ROWS, "best"), DECLARED[:2])
+    assert ANALYSES.grade(some[analyses.WORST]) in {"good", "with caution"}
+    # So few records do not decide on a median.
+    assert ANALYSES.grade(good[analyses.WORST]) is None
     assert ANALYSES.grade(bad[analyses.WORST]) == "do not"
     assert good[analyses.KEPT].value == 1
     assert bad[analyses.KEPT].value == 0
@@ -127,6 +130,16 @@ def test_a_sample_of_the_population_keeps_every_analysis_and_independent_attribu
     # Only what depends on other attributes is off.
     assert bad[analyses.gap_of(0)].value > 0.3
     assert bad[analyses.gap_of(2)].value < 0.05
+
+
+def test_the_use_is_judged_by_the_analysis_that_may_be_worst() -> None:
+    certain, doubtful, fine = (0.3, 0.01), (0.02, 0.5), (0.03, 0.001)
+    order = sorted((doubtful, certain, fine), key=lambda each: analyses._badness(*each, 2.0))
+    assert order == [fine, doubtful, certain]
+    found = measured(population(ROWS, "best"))
+    ends = [found[name].value + 2.394 * (found[name].error or 0) for name in map(analyses.gap_of, range(3))]
+    worst = found[analyses.WORST]
+    assert worst.value + 1.96 * (worst.error or 0) == pytest.approx(max(ends), abs=1e-4)
 
 
 def test_a_gap_is_that_of_standardized_coefficients_less_that_of_training_records() -> None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from deniable.evaluation.analyses.declared import Analysis
 from deniable.evaluation.analyses.estimates import Estimates, estimated
 from deniable.evaluation.contract import Figure, Metric, Scope, Table, Value, name_for
+from deniable.evaluation.uses import ANALYSES
 
 if TYPE_CHECKING:
     from deniable.evaluation.evidence import UtilityEvidence
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 WORST: Final = "analysis_gap_worst"
-"""The largest gap of an analysis; its error is widened, so that an interval of 95% covers the gaps of all of them."""
+"""The gap of the analysis that is certainly not usable, or else whose interval reaches furthest; its error is widened,
+so that an interval of 95% covers the gaps of all analyses."""
 OVERLAP: Final = "analysis_overlap"
 """The mean overlap of intervals over all estimates."""
 OVERLAP_WORST: Final = "analysis_overlap_worst"
@@ -126,8 +128,8 @@ def _measure(evidence: "UtilityEvidence") -> dict[str, Value]:
     if not known:
         return {}
     gaps = {place: each.gap for place, each in known.items()}
-    worst = max(gaps, key=lambda place: gaps[place][0])
     wider = NormalDist().inv_cdf(1 - _DOUBT / (2 * len(gaps))) / _SIGMAS
+    worst = max(gaps, key=lambda place: _badness(*gaps[place], wider * _SIGMAS))
     judged = np.concatenate([each.judged for each in all_of_them])
     overlaps, differences, kept = (
         {table: np.concatenate([measure(each.by[table], each) for each in all_of_them]) for table in _TABLES[:2]}
@@ -169,6 +171,11 @@ def _measure(evidence: "UtilityEvidence") -> dict[str, Value]:
             values[gap_of(place)] = Value(*gaps[place])
             values[overlap_of(place)] = Value(float(_overlaps(each.by["released"], each)[each.judged].mean()))
     return values
+
+
+def _badness(gap: float, error: float, sigmas: float) -> tuple[bool, float]:
+    """The order of analyses: those certainly beyond what is usable last, then by the ends of their intervals."""
+    return gap - sigmas * error > ANALYSES.usable, gap + sigmas * error
 
 
 def _compared(analysis: Analysis, evidence: "UtilityEvidence") -> _Compared:

@@ -26,6 +26,7 @@ WORDS, LINES = "words", "lines"
 MOST_SHOWN: Final = 60
 """Number of patterns that are listed, those broken most first."""
 
+_PAIR: Final = 2
 _REAL: Final[tuple[Table, ...]] = ("training", "holdout")
 
 
@@ -39,12 +40,14 @@ def _measure(evidence: "UtilityEvidence") -> dict[str, Value]:
     from deniable.evaluation.logic import finding  # noqa: PLC0415 - specs are checked without it
 
     domain, released = evidence.domain, evidence.table("released")
+    if len(domain) < _PAIR:
+        return {}
     related = [set(domain.subset(rule.attributes)) for rule in domain.rules]
     found = []
-    if 2 in evidence.marginals and len(released):
-        begun = {name: evidence.counts(2, name) for name in ("released", *_REAL)}
+    if _PAIR in evidence.marginals and len(released):
+        begun = {name: evidence.counts(_PAIR, name) for name in ("released", *_REAL)}
         counts = {name: counted.result() for name, counted in begun.items()}
-        for pair in evidence.marginals[2]:
+        for pair in evidence.marginals[_PAIR]:
             if any(set(pair) <= those for those in related):
                 continue
             real = counts["training"].table(pair) + counts["holdout"].table(pair)
