@@ -251,7 +251,7 @@ def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame]
         ]
         known = np.logical_and.reduce([own >= 0 for own in codes])
         kept = np.ones(len(frame), bool)
-        kept[known] = rule.holds(domain, np.stack(codes, axis=1)[known].astype(np.uint16))
+        kept[known] = rule.holds(domain, np.stack(codes, axis=1)[known].astype(domain.code_type))
         return pd.Series(kept, frame.index)
 
     return keeps

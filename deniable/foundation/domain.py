@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
 from math import lcm, nan
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,15 @@ from deniable.foundation.rules import (
 
 Value = int | float | str | bool
 Kind = Literal["numeric", "ordered", "nominal"]
-Codes = NDArray[np.uint16]
+Codes = NDArray[np.unsignedinteger[Any]]
+"""Value codes: of 32 bits if an attribute has more than `MAX_CARDINALITY` values, otherwise of 16."""
 Parents = tuple[tuple[int, ...], ...]
 """The parents of each attribute in a dependency graph, by column number."""
 
 MAX_CARDINALITY = 65_535
+"""Largest number of values of an attribute for most learners, whose codes have 16 bits."""
+MOST_VALUES = 1_000_000
+"""Largest number of values of any attribute, such as places, for the learners that draw from lists of occupied ones."""
 # Numbers are read as float64, which represents every integer up to this one exactly and uniquely.
 _LARGEST_NUMBER, _LARGEST_SCALE = 2**53 - 1, 10**12
 _LONGEST_NUMBER = 40
@@ -43,6 +47,14 @@ MOST_RECORDS_OF_A_PERSON = 100
 FALSE, TRUE = TRUTH_VALUES = ("false", "true")
 PERSONS = "-persons-"
 """Separates a dataset's name from the identifier of people if the guarantees in its ledger are for one person."""
+
+
+CodeType: TypeAlias = type[np.unsignedinteger[Any]]
+
+
+def code_type_for(values: int) -> CodeType:
+    """The type of codes of a number of values: 16 bits where they suffice."""
+    return np.uint16 if values <= MAX_CARDINALITY else np.uint32
 
 
 @dataclass(frozen=True)
@@ -96,8 +108,8 @@ class Attribute:
 
     def __post_init__(self) -> None:
         """Refuse an invalid attribute."""
-        if not 1 <= len(self.values) <= MAX_CARDINALITY:
-            msg = f"attribute {self.name} must have 1 to {MAX_CARDINALITY} values, got {len(self.values)}."
+        if not 1 <= len(self.values) <= MOST_VALUES:
+            msg = f"attribute {self.name} must have 1 to {MOST_VALUES:,} values, got {len(self.values):,}."
             raise InvalidInput(msg)
         if len(set(self.values)) != len(self.values):
             msg = f"the values of attribute {self.name} must be distinct, got one twice; list each once."
@@ -237,7 +249,12 @@ class Attribute:
     @cached_property
     def bucket_of(self) -> Codes:
         """Bucket of each code, shape (cardinality,)."""
-        return np.asarray(self.buckets, dtype=np.uint16)
+        return np.asarray(self.buckets, dtype=code_type_for(self.bucket_count))
+
+    @property
+    def code_type(self) -> CodeType:
+        """The type in which files hold its codes."""
+        return code_type_for(self.cardinality)
 
 
 @dataclass(frozen=True)
@@ -373,6 +390,27 @@ class Domain:
     def cardinalities(self) -> tuple[int, ...]:
         """Number of values of each attribute."""
         return tuple(attribute.cardinality for attribute in self.attributes)
+
+    @property
+    def code_type(self) -> CodeType:
+        """The type of arrays of codes of records."""
+        return code_type_for(max(self.cardinalities, default=1))
+
+    def require_narrow(self, what: str) -> None:
+        """Refuse attributes of more than 65,535 values where codes must have 16 bits.
+
+        Args:
+            what: what takes such codes, the subject of the message, in the singular.
+
+        Raises:
+            InvalidInput: an attribute has more values.
+        """
+        for attribute in self.attributes:
+            if attribute.cardinality > MAX_CARDINALITY:
+                raise InvalidInput(
+                    f"{what} takes attributes of at most {MAX_CARDINALITY:,} values, got {attribute.cardinality:,} of "
+                    f"{attribute.name}; group them in the schema, or choose the learner origin_destination."
+                )
 
     @property
     def bucket_counts(self) -> tuple[int, ...]:

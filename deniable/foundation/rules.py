@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from deniable.foundation.errors import InvalidInput
 
 Value: TypeAlias = int | float | str | bool
-Codes: TypeAlias = NDArray[np.uint16]
+Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Flags: TypeAlias = NDArray[np.bool_]
 Condition: TypeAlias = tuple[tuple[str, tuple[Value, ...]], ...]
 """Attributes, each with some of its values; it holds for a record whose values are all among them."""

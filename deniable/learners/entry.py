@@ -45,6 +45,9 @@ class LearnerEntry(Strict):
     makes_buckets: ClassVar[bool] = False
     """Whether it makes its own buckets from noisy counts, regardless of the schema's."""
 
+    takes_many_values: ClassVar[bool] = False
+    """Whether attributes may have more than 65,535 values, up to a million; codes then have 32 bits."""
+
     why_no_tested_seeds: ClassVar[str] = ""
     """If records cannot start from tested seeds, the reason and the alternative."""
 

@@ -149,6 +149,16 @@ def derived_from_public(entry: "LearnerEntry", domain: Domain, counter: "Counter
     return stated
 
 
+def require_values(entry: "LearnerEntry", domain: Domain) -> None:
+    """Refuse a table with an attribute of more values than a learner takes.
+
+    Raises:
+        InvalidInput: it has one.
+    """
+    if not entry.takes_many_values:
+        domain.require_narrow(f"a learner of kind {entry.kind}")
+
+
 def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "tuple[PlannedStep, ...]":
     """Plan the steps of a spec's entry, in order.
 
@@ -158,8 +168,9 @@ def steps_of(entry: "LearnerEntry", domain: Domain, delta_of: "PartDelta") -> "t
         delta_of: see PartDelta.
 
     Raises:
-        InvalidInput: the budget does not suffice, or the learner cannot enforce the table's rules.
+        InvalidInput: the budget does not suffice, or the learner cannot enforce the table's rules or take its values.
     """
+    require_values(entry, domain)
     if entry.is_paid_elsewhere:
         # The model that was released holds the rules of the table, and has its public shares.
         read: tuple[PlannedStep, ...] = import_module(f"deniable.learners.{entry.kind}.steps").steps(
@@ -205,6 +216,7 @@ def draws_of(
     Raises:
         InvalidInput: the budget does not suffice, or the entry requests something impossible.
     """
+    require_values(entry, domain)
     module = import_module(f"deniable.learners.{entry.kind}.draws")
     more = {"read": read} if getattr(module, "NEEDS_READ", False) else {}
     draws: ChargedDraws = module.draws(entry, domain, records=records, chunk=chunk, **more)

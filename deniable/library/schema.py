@@ -84,6 +84,7 @@ class Schema:
                 f"{type(columns).__name__}; read a file with deniable.Schema.read."
             )
         self._domain = Domain(tuple(_attribute(name, kind) for name, kind in columns.items()), target=target)
+        self._domain.require_narrow("the library")
         self._described = describe_domain(self._domain, {}, {})
 
     @classmethod
@@ -122,6 +123,7 @@ class Schema:
                 "a schema must have the form of a release's schema.json, and this has not; see the reference, or "
                 "give kinds of columns to deniable.Schema."
             ) from None
+        domain.require_narrow("the library")
         schema = cls.__new__(cls)
         schema._domain, schema._described = domain, document  # noqa: SLF001 - the class's own
         return schema

@@ -53,6 +53,7 @@ def _read(document: Mapping[str, Any]) -> Measurements:
     if unknown := set(document) - {"format", "title", "sampling", "attributes", "tables"}:
         raise InvalidInput(f"a file of noisy tables must have no other entries, got {', '.join(sorted(unknown))}.")
     domain = Domain(tuple(_attribute(each) for each in document["attributes"]))
+    domain.require_narrow("a file of noisy tables")
     if not document["tables"]:
         raise InvalidInput("there must be at least one table, got none.")
     turns, found = count(1), dict[tuple[Any, ...], MeasuredTable]()

@@ -245,7 +245,7 @@ def check_rules(file: BinaryIO, domain: Domain) -> Iterator[str]:
         coded = np.asarray(found, np.int64).T
         known = np.flatnonzero((coded >= 0).all(axis=1))
         for number, rule in list(left.items()):
-            broken = known[~rule.holds(domain, coded[known].astype(np.uint16))]
+            broken = known[~rule.holds(domain, coded[known].astype(domain.code_type))]
             if len(broken):
                 yield f"record {before + int(broken[0]) + 1} breaks rule {number}: {rule.sentence}"
                 del left[number]

@@ -133,7 +133,7 @@ def _release(release_id: str, place: Path, domain: Domain) -> Standing:
     if not len(codes) or codes.min() < 0:
         raise Refused(f"the records of {release_id} must be of its schema, and are not; verify that release.")
     what = StandIn(kind="release", name=release_id, sha256=digest, rows=len(codes))
-    return Standing(what, codes.astype(np.uint16))
+    return Standing(what, codes.astype(domain.code_type))
 
 
 def records_of_schema(domain: Domain, rows: int) -> Standing:
@@ -142,7 +142,7 @@ def records_of_schema(domain: Domain, rows: int) -> Standing:
     found, wanted = list[Codes](), rows
     for _ in range(_ROUNDS):
         columns = [stream.take(wanted) % np.uint32(size) for size in domain.cardinalities]
-        codes = np.stack(columns, axis=1).astype(np.uint16)
+        codes = np.stack(columns, axis=1).astype(domain.code_type)
         for rule in domain.rules:
             codes = codes[rule.holds(domain, codes)]
         found.append(codes)

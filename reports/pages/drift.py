@@ -85,4 +85,4 @@ def _codes_of(table: Path, domain: Domain) -> Codes:
     """The codes of some attributes of a released table, shape (records, attributes)."""
     held = pq.read_table(table, columns=list(domain.names))
     columns = [codes_of_column(held.column(each.name).combine_chunks(), each) for each in domain.attributes]
-    return np.stack(columns, axis=1).astype(np.uint16)
+    return np.stack(columns, axis=1).astype(domain.code_type)

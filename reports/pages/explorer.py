@@ -14,9 +14,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow.parquet as pq
 from markupsafe import Markup
-from numpy.typing import NDArray
 
-from deniable.foundation.domain import Attribute, Domain
+from deniable.foundation.domain import Attribute, Codes, Domain
 from deniable.inference.interval_table import FILE as INTERVALS
 from deniable.record.released_table import in_batches
 from reports.figures.measured_intervals import IntervalTable, read_intervals, tables_to_pick_from
@@ -86,7 +85,7 @@ def bits_of(attribute: Attribute) -> int:
     return max(attribute.cardinality - 1, 0).bit_length()
 
 
-def pack(codes: NDArray[np.uint16], bits: int) -> str:
+def pack(codes: Codes, bits: int) -> str:
     """Codes, shape (rows,), as text: `bits` bits each, the lowest first, packed without gaps, in base 64."""
     packed = bytearray()
     for start in range(0, len(codes), _CODES_AT_A_TIME):
@@ -95,9 +94,9 @@ def pack(codes: NDArray[np.uint16], bits: int) -> str:
     return base64.b64encode(packed).decode()
 
 
-def _first_codes(table: Path, domain: Domain, rows: int) -> dict[str, NDArray[np.uint16]]:
+def _first_codes(table: Path, domain: Domain, rows: int) -> dict[str, Codes]:
     """Codes of the first records of a table, by attribute."""
-    columns = {name: np.empty(rows, np.uint16) for name in domain.names}
+    columns = {attribute.name: np.empty(rows, attribute.code_type) for attribute in domain.attributes}
     done = 0
     with pq.ParquetFile(table) as file:
         for batch in in_batches(file, _ROWS_AT_A_TIME):
@@ -113,7 +112,7 @@ def _first_codes(table: Path, domain: Domain, rows: int) -> dict[str, NDArray[np
 
 def _document(
     spec: ReleaseSpec,
-    columns: Mapping[str, NDArray[np.uint16]],
+    columns: Mapping[str, Codes],
     rows: int,
     found: Mapping[tuple[str, ...], CountedTable],
     tables: Sequence[IntervalTable],

@@ -14,7 +14,7 @@
   // Codes of an attribute: `bits` bits each, packed without gaps, the lowest bit first.
   const unpack = (text, bits, rows) => {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    const codes = new Uint16Array(rows);
+    const codes = new (bits > 16 ? Uint32Array : Uint16Array)(rows);
     for (let row = 0, place = 0; row < rows; row++) {
       let code = 0;
       for (let bit = 0; bit < bits; bit++, place++) code |= ((bytes[place >> 3] >> (place & 7)) & 1) << bit;
@@ -22,6 +22,9 @@
     }
     return codes;
   };
+
+  // Of more values than these, those with the most records are shown: a browser draws no table of all.
+  const MOST_VALUES = 500;
 
   const start = () => {
     const data = JSON.parse($("data").textContent);
@@ -37,6 +40,22 @@
       }
       return found;
     };
+    // The values of an attribute that are shown, in order, given how many records have each.
+    const shownOf = (attribute, counts) => {
+      const all = [...attribute.values.keys()];
+      if (all.length <= MOST_VALUES) return all;
+      const there = all.filter((value) => counts[value] > 0);
+      return there.sort((a, b) => counts[b] - counts[a] || a - b).slice(0, MOST_VALUES).sort((a, b) => a - b);
+    };
+    const countsOf = (which, found) => {
+      const counts = new Uint32Array(attributes[which].values.length);
+      for (const row of found) counts[codes[which][row]]++;
+      return counts;
+    };
+    const leftOut = (...those) => those
+      .filter((attribute) => attribute.values.length > MOST_VALUES)
+      .map((attribute) => " Of " + attribute.name + ", the " + MOST_VALUES + " values with the most records are shown.")
+      .join("");
     const intervalOf = (counted, cell) => {
       if (!counted || filters.size) return null;
       const ends = [-1, 1].map((side) => (counted.noisy[cell] + side * counted.reach) / data.counted);
@@ -54,10 +73,9 @@
     };
 
     const histogram = () => {
-      const which = Number($("one").value), attribute = attributes[which], column = codes[which];
-      const found = kept(), counts = new Array(attribute.values.length).fill(0);
-      for (const row of found) counts[column[row]]++;
-      const most = Math.max(1, ...counts);
+      const which = Number($("one").value), attribute = attributes[which];
+      const found = kept(), counts = countsOf(which, found);
+      const most = counts.reduce((one, other) => Math.max(one, other), 1);
       const table = $("histogram");
       table.replaceChildren();
       const head = table.createTHead().insertRow();
@@ -65,8 +83,8 @@
         head.append(make("th", word, { scope: "col", class: word === "Records" || word === "Share" ? "number" : "" }));
       }
       const body = table.createTBody();
-      counts.forEach((count, value) => {
-        const line = body.insertRow(), ends = intervalOf(attribute.counted, value);
+      shownOf(attribute, counts).forEach((value) => {
+        const count = counts[value], line = body.insertRow(), ends = intervalOf(attribute.counted, value);
         line.append(make("th", attribute.values[value], { scope: "row" }));
         const bar = make("td", "", { class: "bar" }), drawn = make("span", "");
         drawn.style.width = (100 * count) / most + "%";
@@ -75,7 +93,7 @@
         line.append(make("td", percent(count / Math.max(1, found.length)), { class: "number" }));
         line.append(make("td", ends ? inWords(ends) : "none"));
       });
-      $("histogram-about").textContent = about(attribute.counted);
+      $("histogram-about").textContent = about(attribute.counted) + leftOut(attribute);
       $("kept").textContent = number(found.length) + " of " + number(rows) + " records";
     };
 
@@ -83,34 +101,38 @@
       const down = Number($("down").value), across = Number($("across").value);
       const table = $("cross"), found = kept(), as = $("as").value;
       const [one, other] = [attributes[down], attributes[across]];
-      const width = other.values.length;
-      const counts = new Array(one.values.length * width).fill(0);
-      for (const row of found) counts[codes[down][row] * width + codes[across][row]]++;
-      const sums = one.values.map((_, y) => counts.slice(y * width, (y + 1) * width).reduce((a, b) => a + b, 0));
+      const sums = countsOf(down, found);
+      const lines = shownOf(one, sums), columns = shownOf(other, countsOf(across, found));
+      const [lineOf, columnOf] = [lines, columns].map((those) => new Map(those.map((value, place) => [value, place])));
+      const width = columns.length, counts = new Uint32Array(lines.length * width);
+      for (const row of found) {
+        const y = lineOf.get(codes[down][row]), x = columnOf.get(codes[across][row]);
+        if (y !== undefined && x !== undefined) counts[y * width + x]++;
+      }
       const straight = data.pairs[down + "," + across], turned = data.pairs[across + "," + down];
       const counted = straight || turned;
       table.replaceChildren();
       const head = table.createTHead().insertRow();
       head.append(make("td", one.name + " in rows, " + other.name + " in columns"));
-      for (const value of other.values) head.append(make("th", value, { scope: "col", class: "number" }));
+      for (const x of columns) head.append(make("th", other.values[x], { scope: "col", class: "number" }));
       head.append(make("th", "All", { scope: "col", class: "number" }));
       const body = table.createTBody();
-      one.values.forEach((value, y) => {
+      lines.forEach((y, place) => {
         const line = body.insertRow();
-        line.append(make("th", value, { scope: "row" }));
-        for (let x = 0; x < width; x++) {
-          const count = counts[y * width + x];
+        line.append(make("th", one.values[y], { scope: "row" }));
+        columns.forEach((x, next) => {
+          const count = counts[place * width + next];
           const whole = as === "row" ? sums[y] : found.length;
           const cell = make("td", as === "count" ? number(count) : percent(count / Math.max(1, whole)), { class: "number" });
           cell.dataset.count = count;
-          const ends = as === "row" ? null : intervalOf(counted, straight ? y * width + x : x * one.values.length + y);
+          const ends = as === "row" ? null : intervalOf(counted, straight ? y * other.values.length + x : x * one.values.length + y);
           if (ends) cell.append(make("span", inWords(ends), { class: "covers" }));
           line.append(cell);
-        }
+        });
         line.append(make("td", number(sums[y]), { class: "number" }));
       });
       $("cross-about").textContent =
-        as === "row" ? "No intervals are shown for shares of a row." : about(counted);
+        (as === "row" ? "No intervals are shown for shares of a row." : about(counted)) + leftOut(one, other);
     };
 
     // Estimates of the confidential table, from what was measured.
@@ -164,8 +186,12 @@
     };
     const showAll = () => { showFilters(); histogram(); crossTable(); };
     const showValues = () => {
-      const values = attributes[Number($("by").value)].values;
-      $("values").replaceChildren(...values.map((value, code) => make("option", value, { value: code })));
+      const which = Number($("by").value), values = attributes[which].values;
+      const counts = countsOf(which, codes[which].keys()), list = document.createDocumentFragment();
+      values.forEach((value, code) => {
+        if (values.length <= MOST_VALUES || counts[code]) list.append(make("option", value, { value: code }));
+      });
+      $("values").replaceChildren(list);
     };
 
     for (const id of ["one", "down", "across", "by"]) {

@@ -621,6 +621,17 @@ class ReleaseSpec(Strict):
 
     @field_validator("learner")
     @classmethod
+    def _takes_the_values(cls, learner: LearnerEntry, info: ValidationInfo) -> LearnerEntry:
+        domain = domain_known_to(info)
+        if domain is not None:
+            try:
+                learners.require_values(learner, domain)
+            except InvalidInput as error:
+                raise ValueError(str(error).rstrip(".")) from None
+        return learner
+
+    @field_validator("learner")
+    @classmethod
     def _fits_the_split(cls, learner: LearnerEntry, info: ValidationInfo) -> LearnerEntry:
         split = info.data.get("split")
         if not isinstance(split, Split) or "structure" in learner.leaves:

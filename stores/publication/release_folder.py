@@ -49,7 +49,7 @@ def write_table(folder: Path, domain: Domain, chunks: Iterable[Codes], within: W
         raise ValueError("a table with bins needs what draws the numbers of the bins")
     written = CsvText(domain, pa)
     # The schema of pandas, with types and metadata, for readers that use pandas.
-    example = decode(np.zeros((1, len(domain)), np.uint16), domain)
+    example = decode(np.zeros((1, len(domain)), domain.code_type), domain)
     example = example.assign(**{of.name: np.zeros(1, bool) for of in domain.attributes if of.is_boolean})
     schema = pa.Schema.from_pandas(example, preserve_index=False)
     values = [pa.array(of.stored, schema.field(of.name).type) for of in domain.attributes]

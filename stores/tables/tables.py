@@ -109,7 +109,7 @@ class CodesWriter:
     def __init__(self, path: Path, domain: Domain, group_rows: int | None = None, *, of_people: bool = False) -> None:
         self.rows = 0
         self._group_rows = group_rows
-        self._waiting = np.empty((0, len(domain)), np.uint16)
+        self._waiting = np.empty((0, len(domain)), domain.code_type)
         self._first_rows = np.empty(0, np.int64)
         self._schema = _codes_schema(domain, of_people=of_people)
         # Codes are data: the footer must not contain statistics of them.
@@ -149,7 +149,8 @@ class CodesWriter:
         self._waiting, self._first_rows = waiting[full:], people[full:]
 
     def _write_group(self, codes: Codes, first_rows: NDArray[np.int64]) -> None:
-        columns = [pa.array(np.ascontiguousarray(column)) for column in codes.T]
+        types = [field.type.to_pandas_dtype() for field in self._schema]
+        columns = [pa.array(np.ascontiguousarray(column, kind)) for column, kind in zip(codes.T, types, strict=False)]
         people = [pa.array(first_rows)] if PERSON in self._schema.names else []
         self._writer.write_batch(pa.RecordBatch.from_arrays([*columns, *people], schema=self._schema))
 
@@ -202,7 +203,7 @@ def read_codes(path: Path, domain: Domain, groups: range | None = None) -> Itera
             )
         for group in range(file.num_row_groups) if groups is None else groups:
             table = file.read_row_group(group, columns=list(domain.names), use_threads=False)
-            codes = np.empty((len(table), len(domain)), np.uint16)
+            codes = np.empty((len(table), len(domain)), domain.code_type)
             for column, values in enumerate(table.columns):
                 codes[:, column] = values.to_numpy()
             yield codes
@@ -226,7 +227,7 @@ def load_codes(path: Path, domain: Domain, limit: int | None = None) -> Codes:
         Codes, shape (rows, m), contiguous by row.
     """
     held = _rows_in(path)
-    codes = np.empty((held if limit is None else min(held, limit), len(domain)), np.uint16)
+    codes = np.empty((held if limit is None else min(held, limit), len(domain)), domain.code_type)
     filled = 0
     for chunk in read_codes(path, domain):
         taken = chunk[: len(codes) - filled]
@@ -250,7 +251,7 @@ def encode(frame: pd.DataFrame, domain: Domain) -> Codes:
     Raises:
         InvalidInput: a value lies outside the domain.
     """
-    codes = np.empty((len(frame), len(domain)), np.uint16)
+    codes = np.empty((len(frame), len(domain)), domain.code_type)
     for column, attribute in enumerate(domain.attributes):
         if attribute.bins is None:
             found = pd.Index(attribute.values).get_indexer(frame[attribute.name])
@@ -303,4 +304,4 @@ def decode(codes: Codes, domain: Domain) -> pd.DataFrame:
 def _codes_schema(domain: Domain, *, of_people: bool = False) -> pa.Schema:
     """The schema of a file of codes."""
     people = [(PERSON, pa.int64())] if of_people else []
-    return pa.schema([*((name, pa.uint16()) for name in domain.names), *people])
+    return pa.schema([*((each.name, pa.from_numpy_dtype(each.code_type)) for each in domain.attributes), *people])

@@ -189,7 +189,7 @@ def _open(
 
     def draw(chunk: int, candidates: int) -> Codes:
         places = order()[chunk * chunk_records :][:candidates]
-        codes = np.empty((candidates, 2), np.uint16)
+        codes = np.empty((candidates, 2), domain.code_type)
         codes[:, destination] = np.searchsorted(ends, places, side="right")
         for place in np.unique(codes[:, destination]).tolist():
             own = codes[:, destination] == place

@@ -46,6 +46,7 @@ class Entry(LearnerEntry):
     }
     is_drawn_from_counts: ClassVar[bool] = True
     holds_rules: ClassVar[bool] = False
+    takes_many_values: ClassVar[bool] = True
 
     kind: Literal["origin_destination"]
     destination: str
