@@ -1,6 +1,7 @@
 """Flows: what a spec may ask for, how draws are divided among destinations, and how chunks meet."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from math import expm1
 from typing import Any
@@ -19,6 +20,7 @@ from deniable.learners.origin_destination import bounds
 from deniable.learners.origin_destination.draws import FlowCounts, Within, draws, staying_origins
 from deniable.learners.origin_destination.plan import (
     FlowsPlan,
+    _probabilistic_prior,
     apportioned,
     draws_of,
     kept_probability,
@@ -432,6 +434,38 @@ def test_a_tail_of_many_terms_is_that_of_the_library(people: int, draws: int, x:
 def test_a_tail_whose_rounded_sum_exceeds_one_is_one() -> None:
     # The logarithm of its sum is 5e-12.
     assert bounds._tail(5000, 5000, 2500, 10.0, 90.0, 0.3) == 1
+
+
+@pytest.mark.parametrize("people", [1, 3, 15, 200])
+@pytest.mark.parametrize("origins", [2, 241, 233_726])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.6])
+def test_what_is_not_summed_up_changes_no_bound(people: int, origins: int, epsilon: float) -> None:
+    """The sums of all origins give the same number, to the last bit, and the same decision at every weight."""
+    growth, decided = expm1(epsilon), set()
+    for number in (people, max(people // 2, 1), 2 * people):
+        for alpha in np.geomspace(1e-4, 1.2 * number / growth, 9).tolist():
+            others = (origins - 1) * alpha
+            reached = [x for x in range(1, people + 1) if growth * (alpha + x - 1) < number]
+            tails = {x: bounds._tail(people, number, x, alpha, others, growth) for x in (0, *reached)}
+            for x, tail in tails.items():
+                low, high = bounds._tail_bounds(people, number, x, alpha, others, growth)
+                assert low <= tail <= high
+            whole = (origins - 1) * tails[0] + people * max((tails[x] / x for x in reached), default=0.0)
+            assert bounds.disclosure(people, number, origins, alpha, growth) == whole
+            for delta in (1e-9, 1e-5, 0.1, whole, whole / bounds._MARGIN * (1 + 1e-12)):
+                decision = bounds.satisfies_theorem_o(people, number, origins, alpha, growth, delta)
+                assert decision == (whole <= delta * bounds._MARGIN)
+                decided.add(decision)
+    assert decided == {True, False}
+
+
+def test_blocks_that_are_drawn_at_once_search_for_each_weight_once() -> None:
+    plan = FlowsPlan(1, 977, Fraction(46, 10), Fraction(1, 10**5))
+    before = _probabilistic_prior.cache_info().misses
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(lambda _: [plan.prior(n, n) for n in (2611, 2613)], range(4))]
+    assert all(each == found[0] for each in found)
+    assert _probabilistic_prior.cache_info().misses == before + 2
 
 
 def test_an_origin_that_would_need_more_draws_than_there_are_adds_nothing() -> None:

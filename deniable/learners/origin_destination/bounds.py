@@ -27,6 +27,10 @@ _SMALLEST_ALPHA = 1e-12
 _MARGIN = 1 - 1e-6
 _LOWER = 1 - 1e-12
 _TERMS = 64
+# Sums of terms are compared with bounds on them; rounding errors of sums are a thousand times as small.
+_BELOW, _ABOVE = 1 - 1e-9, 1 + 1e-9
+# Numbers near it have few digits.
+_TINY = 1e-300
 # Below this logarithm a term loses digits or underflows.
 _UNDERFLOW = -700.0
 _GRID = 1.1
@@ -113,12 +117,42 @@ def disclosure(people: int, draws: int, origins: int, alpha: float, growth: floa
     others = (origins - 1) * alpha
     # At least one origin is occupied, and the numbers of workers of occupied origins sum to n.
     empty = (origins - 1) * _tail(people, draws, 0, alpha, others, growth)
-    worst = 0.0
+    shares = _shares(people, draws, alpha, others, growth)
+    # Only an origin that may have the largest share is summed up: the others' bounds are below its own.
+    least = max((low for _, low, _ in shares), default=0.0)
+    worst = max(
+        (_tail(people, draws, x, alpha, others, growth) / x for x, _, high in shares if high >= least), default=0.0
+    )
+    return empty + people * worst
+
+
+def _shares(people: int, draws: int, alpha: float, others: float, growth: float) -> list[tuple[int, float, float]]:
+    """Bounds from below and above on delta(x) / x, for every number x of workers with which an origin may disclose."""
+    found = []
     for x in range(1, people + 1):
         if growth * (alpha + x - 1) >= draws:
             break
-        worst = max(worst, _tail(people, draws, x, alpha, others, growth) / x)
-    return empty + people * worst
+        low, high = _tail_bounds(people, draws, x, alpha, others, growth)
+        found.append((x, low / x, high / x))
+    return found
+
+
+def _tail_bounds(people: int, draws: int, x: int, alpha: float, others: float, growth: float) -> tuple[float, float]:
+    """Bounds on `_tail` as it is computed, from its first term and a geometric series.
+
+    The ratio of successive terms is (c + own) / (c + 1) times (m - c) / (m - c - 1 + rest) at count c. The first factor
+    is at most 1 or its value at the first count, the second at most its value at the first count or at the last.
+    """
+    first = floor(growth * (alpha + max(x - 1, 0)) * _LOWER) + 1
+    if first > draws:
+        return 0.0, 0.0
+    own, rest = x + alpha, (people - x) + others
+    start = exp(min(_log_first(draws, first, own, rest), 0.0))
+    ratio = max(1.0, (first + own) / (first + 1))
+    ratio *= max((draws - first) / ((draws - first - 1) + rest), 1 / rest) if first < draws else 0.0
+    if ratio >= 1:
+        return 0.0, 1.0
+    return max(start * _BELOW - _TINY, 0.0), min(start / (1 - ratio) * _ABOVE + _TINY, 1.0)
 
 
 def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: float) -> float:
@@ -127,17 +161,7 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
     if first > draws:
         return 0.0
     own, rest = x + alpha, (people - x) + others
-    start = (
-        lgamma(draws + 1)
-        - lgamma(first + 1)
-        - lgamma(draws - first + 1)
-        + lgamma(first + own)
-        + lgamma((draws - first) + rest)
-        - lgamma(draws + own + rest)
-        + lgamma(own + rest)
-        - lgamma(own)
-        - lgamma(rest)
-    )
+    start = _log_first(draws, first, own, rest)
     total, last, position = 0.0, 1.0, first
     while position <= draws:
         # Ratios of successive terms; their products are the terms, relative to the first.
@@ -161,6 +185,21 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
     )
 
 
+def _log_first(draws: int, first: int, own: float, rest: float) -> float:
+    """Logarithm of the beta-binomial probability of a count."""
+    return (
+        lgamma(draws + 1)
+        - lgamma(first + 1)
+        - lgamma(draws - first + 1)
+        + lgamma(first + own)
+        + lgamma((draws - first) + rest)
+        - lgamma(draws + own + rest)
+        + lgamma(own + rest)
+        - lgamma(own)
+        - lgamma(rest)
+    )
+
+
 def _at_most_one(probability: float) -> float:
     """A probability; 1 in place of NaN, which a maximum would ignore."""
     return probability if probability <= 1 else 1.0
@@ -179,7 +218,17 @@ def theorem_4_4_alpha(people: int, origins: int, epsilon: float, delta: float) -
 
 def satisfies_theorem_o(people: int, draws: int, origins: int, alpha: float, growth: float, delta: float) -> bool:
     """Whether theorem O bounds the probability of disclosing draws by delta."""
-    return disclosure(people, draws, origins, alpha, growth) <= delta * _MARGIN
+    limit = delta * _MARGIN
+    if people > 0 and origins > 1:
+        # Far from the limit, where most of a search is, bounds decide as the sums would.
+        others = (origins - 1) * alpha
+        low, high = _tail_bounds(people, draws, 0, alpha, others, growth)
+        shares = _shares(people, draws, alpha, others, growth)
+        if (origins - 1) * high + people * max((most for _, _, most in shares), default=0.0) <= limit * _BELOW:
+            return True
+        if (origins - 1) * low + people * max((least for _, least, _ in shares), default=0.0) > limit * _ABOVE:
+            return False
+    return disclosure(people, draws, origins, alpha, growth) <= limit
 
 
 def satisfies_theorem_o_for_fewer(

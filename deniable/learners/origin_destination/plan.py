@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, expm1
+from threading import Lock
 from typing import Any, Final
 
 from deniable.foundation.domain import Domain
@@ -34,6 +35,7 @@ KEPT_UNIT: Final = 1 << 32
 MOST_IN_ONE = 1_000_000
 """Largest number of workers of one destination."""
 _FEW = 1000
+_ONE_SEARCHES: Final = Lock()
 _REMEMBERED = 1 << 16
 _CONTEXT = Context(prec=80)
 _MARGIN = Decimal(10) ** -60
@@ -79,9 +81,11 @@ class FlowsPlan:
             return 0
         if self.origins == 1 or not self.has_bound(people, draws):
             return prior_for(self.epsilon, draws)
-        return _probabilistic_prior(
-            people, draws, self.origins, self.epsilon, self.delta, self.bound, self.kept, self.accept_reject
-        )
+        # Blocks are drawn at once, and each of them needs the same weights, in the same order.
+        with _ONE_SEARCHES:
+            return _probabilistic_prior(
+                people, draws, self.origins, self.epsilon, self.delta, self.bound, self.kept, self.accept_reject
+            )
 
     def has_bound(self, people: int, draws: int) -> bool:
         """Whether a theorem permits a smaller prior weight than pure privacy; some hold only for m = n."""
