@@ -24,8 +24,8 @@ MUTANTS = (
             _VECTORS,
         ),
         (
-            "first = floor(growth * (alpha + max(x - 1, 0)) * _LOWER) + 1",
-            "first = floor(growth * (alpha + x) * _LOWER) + 1",
+            "return floor(growth * (alpha + max(x - 1, 0)) * _LOWER) + 1",
+            "return floor(growth * (alpha + x) * _LOWER) + 1",
             "the worker who moves is not taken away first",
             _VECTORS,
         ),

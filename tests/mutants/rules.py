@@ -97,8 +97,8 @@ MUTANTS = (
     Mutant(
         breaks="a verifier that looks at a rule of the first record only",
         file="deniable/record/released_table.py",
-        before="            broken = known[~rule.holds(domain, coded[known].astype(np.uint16))]",
-        after="            broken = known[~rule.holds(domain, coded[known].astype(np.uint16))][:0]",
+        before="            broken = known[~rule.holds(domain, coded[known].astype(domain.code_type))]",
+        after="            broken = known[~rule.holds(domain, coded[known].astype(domain.code_type))][:0]",
         test=f"{_RELEASED}::test_a_forged_record_that_breaks_a_rule_is_named_though_it_was_signed",
     ),
     Mutant(

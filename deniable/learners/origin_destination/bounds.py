@@ -143,7 +143,7 @@ def _tail_bounds(people: int, draws: int, x: int, alpha: float, others: float, g
     The ratio of successive terms is (c + own) / (c + 1) times (m - c) / (m - c - 1 + rest) at count c. The first factor
     is at most 1 or its value at the first count, the second at most its value at the first count or at the last.
     """
-    first = floor(growth * (alpha + max(x - 1, 0)) * _LOWER) + 1
+    first = _too_often(x, alpha, growth)
     if first > draws:
         return 0.0, 0.0
     own, rest = x + alpha, (people - x) + others
@@ -157,7 +157,7 @@ def _tail_bounds(people: int, draws: int, x: int, alpha: float, others: float, g
 
 def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: float) -> float:
     """Probability that an origin with x workers is drawn too often."""
-    first = floor(growth * (alpha + max(x - 1, 0)) * _LOWER) + 1
+    first = _too_often(x, alpha, growth)
     if first > draws:
         return 0.0
     own, rest = x + alpha, (people - x) + others
@@ -183,6 +183,11 @@ def _tail(people: int, draws: int, x: int, alpha: float, others: float, growth: 
         if isfinite(total) and start < _UNDERFLOW
         else _at_most_one(exp(start) * total)
     )
+
+
+def _too_often(x: int, alpha: float, growth: float) -> int:
+    """The smallest number of draws that is too large for an origin with x workers."""
+    return floor(growth * (alpha + max(x - 1, 0)) * _LOWER) + 1
 
 
 def _log_first(draws: int, first: int, own: float, rest: float) -> float:
