@@ -27,13 +27,17 @@ _IN_THE_URNS |= {"destination", "origin", "privacy", "coarsen", "population", "t
 _IN_THE_WEIGHTS = {"epsilon", "division"}
 """Settings that decide prior weights, and nothing else."""
 _NO_PART_OF_DRAWS = {"accept_no_differential_privacy", "certificate"}
-_ONLY_IF_GIVEN = {"seed_file", "alpha_shape", "prior_workers", "sampling_of"}
+_ONLY_IF_GIVEN = {"seed_file", "alpha_shape", "prior_workers", "sampling_of", "sampling_by_distance"}
 """Settings that are not named at their default, which is that of specs of earlier versions."""
 _CHARGED_ONLY = {"learner", "records", "chunk_candidates", "fit_rows", "sets", "shared", "diversity", "sensitive"}
 """What streams need not name: it decides their inputs or other parameters, or the records are not private."""
 
 _SETS, _FLOWS = ROWS["learner multinomial_sets"], ROWS["sampler per_draw of origins whose destinations are public"]
 _PURE = ROWS["learner origin_destination"]
+_PLACES = {
+    name: (number / 10, number % 7)
+    for number, name in enumerate([*_FLOWS["learner"]["totals"], *(f"h{home:02d}" for home in range(12))])
+}
 DRAWN: dict[str, dict[str, Any]] = {
     **{name: row for name, row in ROWS.items() if row["synthesis"]["guarantee"] == "per_draw"},
     "sets of one urn": {**_SETS, "learner": {**_SETS["learner"], "shared": True}},
@@ -50,6 +54,15 @@ DRAWN: dict[str, dict[str, Any]] = {
             "sampling": 0.5,
             "coarsen": False,
             "sampling_of": {"mill": {"h01": 0.75}},
+        },
+    },
+    "flows by distance": {
+        **_FLOWS,
+        "learner": {
+            **_FLOWS["learner"],
+            "sampling": 0.5,
+            "coarsen": False,
+            "sampling_by_distance": {"decay_miles": 4, "places": _PLACES},
         },
     },
 }
@@ -79,6 +92,8 @@ def named(release: Release, name: str) -> Parameter:
     value = getattr(release.spec.learner, name)
     if name == "sampling_of":
         return [[work, *pair] for work, pairs in sorted(value.items()) for pair in sorted(pairs.items())]
+    if name == "sampling_by_distance":
+        return None if value is None else value.parameter
     if name == "seed_file":
         return "" if value is None else str(value.sha256)
     defaults: dict[str, Any] = {"sensitive": release.domain.names, "sampling": Fraction(1)}
@@ -131,6 +146,8 @@ def test_a_stream_of_records_names_what_decides_their_weights(release: Release) 
     entry: Any = spec.learner
     charged = {name: value for name, value in parameters_of(release).items() if name not in _CHARGED_ONLY}
     workers, staying = charged.pop("prior_workers", []), {pair[0] for pair in charged.pop("sampling_of", [])}
+    if charged.pop("sampling_by_distance", None):
+        staying = {*release.domain.attributes[0].values}
     of_records = [parameters for mechanism, parameters, _ in opened if mechanism != "order"]
     assert of_records
     for parameters in of_records:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
-from math import expm1
+from math import exp, expm1
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
+from deniable.evaluation.commutes import miles
 from deniable.foundation.domain import Attribute, Domain
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.foundation.tables import FamilyCounts
 from deniable.learners.origin_destination import bounds
-from deniable.learners.origin_destination.draws import FlowCounts, Within, draws, staying_origins
+from deniable.learners.origin_destination.draws import FlowCounts, Within, draws, staying_by_distance, staying_origins
 from deniable.learners.origin_destination.plan import (
     FlowsPlan,
     _probabilistic_prior,
@@ -269,6 +271,13 @@ def test_urns_that_do_not_follow_from_the_spec_are_found() -> None:
         assert not check.holds
 
 
+def near(**function: Any) -> dict[str, Any]:
+    """A function of distance, with places on a meridian: the mill at 0, homes at 0, .02 .. .1 degrees."""
+    homes = {f"h{number}": (number / 50, 0) for number in range(6)}
+    others = {name: function.pop(name) for name in [*function] if name == "farm" or name.startswith("h")}
+    return {"places": {"mill": (0, 0), "port": (0.1, 0), "farm": (90, 0), **homes, **others}, **function}
+
+
 _SAMPLED: dict[str, Any] = {
     "privacy": "pdp",
     "delta": Fraction(1, 100),
@@ -313,6 +322,16 @@ _SAMPLED: dict[str, Any] = {
         ({**_SAMPLED, "sampling_of": {"mine": {"h1": 1}}}, "must be of destinations, got mine"),
         ({**_SAMPLED, "sampling_of": {"mill": {"h9": 1}}}, "must be of origins, got h9"),
         ({**_SAMPLED, "coarsen": True, "sampling_of": {"mill": {"h1": 1}}}, "coarsen: false for sampling_of"),
+        ({"sampling_by_distance": near(within=[[1, 1]])}, "must have a sampling, which is charged"),
+        ({**_SAMPLED, "sampling_by_distance": near()}, "either within or decay_miles"),
+        ({**_SAMPLED, "sampling_by_distance": near(within=[[1, 1]], decay_miles=3)}, "either within or decay_miles"),
+        ({**_SAMPLED, "sampling_by_distance": near(within=[[2, 1], [2, 0.6]])}, "steps of ascending distances"),
+        ({**_SAMPLED, "sampling_by_distance": near(within=[[2, 0.4]])}, "no probability below sampling"),
+        ({**_SAMPLED, "sampling_by_distance": near(decay_miles=3, h9=(0, 0))}, "got 0 missing and 1 unknown"),
+        (
+            {**_SAMPLED, "sampling_by_distance": near(decay_miles=3), "sampling_of": {"mill": {"h1": 1}}},
+            "no sampling_of for sampling_by_distance",
+        ),
     ],
 )
 def test_what_no_theorem_covers_is_refused(asked: dict[str, Any], says: str) -> None:
@@ -341,6 +360,10 @@ def test_every_destination_has_a_stream_of_its_own() -> None:
     assert len(opened) == len(set(opened)) == 4
 
 
+def by_distance(**function: Any) -> dict[str, Any]:
+    return {"sampling": 0.1, "coarsen": False, "sampling_by_distance": near(farm=(0.06, 0), **function)}
+
+
 def staying(mill: str, farm: str) -> dict[str, Any]:
     return {"sampling": 0.5, "coarsen": False, "sampling_of": {"mill": {mill: 1}, "farm": {farm: 1}}}
 
@@ -359,6 +382,9 @@ def public(**workers: int) -> dict[str, Any]:
         ({}, {"bound": "theorem_4_4"}),
         ({}, staying("h1", "h0")),
         (staying("h0", "h1"), staying("h1", "h0")),
+        (by_distance(decay_miles=3), by_distance(decay_miles=9)),
+        (by_distance(decay_miles=3), {"sampling": 0.5, "coarsen": False}),
+        (by_distance(within=[[3, 1]]), by_distance(within=[[7, 1]])),
         (public(h4=5), public(h4=6)),
         (public(h4=5), public(h0=5)),
     ],
@@ -412,6 +438,45 @@ def test_pairs_that_stay_surely_are_drawn_from() -> None:
     assert (place, others) == (0, [])
     assert stays.tolist() == [2**31] * 3 + [2**32] + [2**31] * 2
     assert plan.events == plan_of(dict(entry(**_SAMPLED)), DOMAIN).events
+
+
+def test_origins_stay_by_their_distance_and_never_less_than_is_charged() -> None:
+    degree = float(miles(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0]]))[0])
+    unit, least = 2**32, Fraction(1, 10)
+    for function, expected, words in (
+        (
+            {"within": [[1.5, 1], [5, 0.5]]},
+            [1, 1, 0.5, 0.5, 0.1, 0.1],
+            "1 within 1.5 miles, 0.5 within 5 miles, 0.1 beyond",
+        ),
+        ({"decay_miles": 2}, [max(exp(-degree * n / 100), 0.1) for n in range(6)], "exp(-miles / 2), at least 0.1"),
+    ):
+        asked = entry(**_SAMPLED | {"sampling": least, "sampling_by_distance": near(**function)})
+        plan = plan_of(dict(asked), DOMAIN)
+        stays = staying_by_distance(asked, DOMAIN, plan)
+        assert stays is not None
+        assert stays(0) / unit == pytest.approx(expected, rel=1e-6)
+        assert stays(1).tolist() == stays(0)[::-1].tolist(), "the port is at the other end"
+        assert stays(2).tolist() == [int(least * unit)] * 6, "the farm is far away from everybody"
+        assert stays(0).min() >= plan.kept * unit
+        # The smallest one is charged, whatever the function.
+        (event,), (other,) = plan.events, plan_of(dict(entry(**_SAMPLED | {"sampling": least})), DOMAIN).events
+        assert replace(event, query=other.query) == other
+        assert event.query == f"{other.query}; one without workers is in the domain with probability {words}"
+        again = {"learner": asked.model_dump(mode="json"), "split": WHOLE}
+        assert expected_draws(again, DOMAIN) == plan.events, "a verifier derives it from the record"
+
+
+def test_near_origins_are_drawn_where_nobody_lives() -> None:
+    """With five workers at h5, who are far from the mill, what stays in their urn is at the mill."""
+    function = near(within=[[0.1, 1]])
+    asked = entry(**_SAMPLED | {"sampling": 1e-6, "sampling_by_distance": function, "epsilon": 0.5})
+    plan = plan_of(dict(asked), DOMAIN)
+    document = urns_document(dict(asked), DOMAIN, plan, plan.totals or ())
+    counts = np.array([5, 12 + 3]), np.array([5, 3])
+    found = draws(asked, DOMAIN, records=8, chunk=8).open(document, counts, opener)(0, 8)
+    assert {*found[found[:, 0] == 0, 1].tolist()} == {0, 5}
+    assert {*found[found[:, 0] == 2, 1].tolist()} == {3}
 
 
 @pytest.mark.slow

@@ -8,15 +8,17 @@ proportional to its draws and its occupied origins, whatever the number of origi
 # numba infers the types of kernels
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.evaluation.commutes import miles
 from deniable.foundation.domain import Codes, Domain
 from deniable.foundation.keys import Parameter, WordStream
 from deniable.foundation.noise import uniform_below
@@ -106,6 +108,7 @@ def draws(entry: Entry, domain: Domain, *, records: int, chunk: int, read: Fract
         "chunk_candidates": chunk,
         **({"prior_workers": sorted(map(list, entry.prior_workers.items()))} if entry.prior_workers else {}),
         **({"sampling_of": _listed(entry.sampling_of)} if entry.sampling_of else {}),
+        **({"sampling_by_distance": entry.sampling_by_distance.parameter} if entry.sampling_by_distance else {}),
     }
     return ChargedDraws(
         events=plan.events,
@@ -151,6 +154,7 @@ def _open(
     starts = np.searchsorted(pairs, np.arange(plan.destinations + 1) * plan.origins)
     within = Within.of(entry, domain) if entry.coarsen else None
     public, staying = public_workers(entry, domain), staying_origins(entry, domain, plan)
+    staying_near = staying_by_distance(entry, domain, plan)
     destination, origin = domain.index(entry.destination), domain.index(entry.origin)
 
     def origins_of(place: int) -> Integers:
@@ -176,6 +180,9 @@ def _open(
         stays = staying.get(place)
         if stays is not None:
             parameters["staying"] = stays.tolist()
+        elif staying_near is not None:
+            stays = staying_near(place)
+            parameters["staying"] = sha256(stays.astype("<i8").tobytes()).hexdigest()
         stream = open_stream(mechanism="flows", parameters=parameters, chunk=0)
         areas = draw_origins(stream, plan, there, counted, draws=drawn[place], stays=stays)
         return areas if within is None else within.draw(stream, areas)
@@ -226,6 +233,33 @@ def staying_origins(entry: Entry, domain: Domain, plan: FlowsPlan) -> Mapping[in
         for home, kept in those.items():
             stays[homes[home]] = int(kept * KEPT_UNIT)
     return found
+
+
+def staying_by_distance(entry: Entry, domain: Domain, plan: FlowsPlan) -> Callable[[int], Integers] | None:
+    """A function of a destination's number: the probabilities with which empty origins stay, as of `staying_origins`.
+
+    Privacy needs them to depend on public places alone, and to be at least `plan.kept`, which is charged: they are
+    bounded from below by it after they are rounded.
+    """
+    function = entry.sampling_by_distance
+    if function is None or plan.kept is None:
+        return None
+    least = int(plan.kept * KEPT_UNIT)
+    works, homes = (
+        np.array([list(map(float, function.places[str(value)])) for value in attribute.values])
+        for attribute in (domain.attributes[domain.index(name)] for name in (entry.destination, entry.origin))
+    )
+    reach = np.array([float(distance) for distance, _ in function.within])
+    kept = np.array([*(int(probability * KEPT_UNIT) for _, probability in function.within), least], np.int64)
+    decay = None if function.decay_miles is None else float(function.decay_miles)
+
+    def stays(place: int) -> Integers:
+        away = miles(works[[place]], homes)
+        if decay is None:
+            return np.maximum(kept[np.searchsorted(reach, away)], least)
+        return np.maximum((np.exp(-away / decay) * KEPT_UNIT).astype(np.int64), least)
+
+    return stays
 
 
 def draw_origins(

@@ -58,6 +58,7 @@ class FlowsPlan:
         accept_reject: whether draws too far from the counts are rejected.
         totals: public number of workers of each destination; None if measured.
         read: probability with which a worker is in the part of the rows that is counted.
+        by_distance: how the probability with which an empty origin stays depends on its distance, in words.
     """
 
     destinations: int
@@ -69,6 +70,7 @@ class FlowsPlan:
     accept_reject: bool = False
     totals: tuple[int, ...] | None = None
     read: Fraction = Fraction(1)
+    by_distance: str = ""
 
     def prior(self, people: int, draws: int) -> int:
         """Prior weight of each origin of a destination, in units of 1 / 2^20 workers; 0 if nothing is drawn.
@@ -129,7 +131,11 @@ class FlowsPlan:
             epsilon = before_sampling(epsilon, self.read)
         return (
             ApproximateEvent(
-                query=QUERY, part="parameters", outputs=1, epsilon_per_output=epsilon, delta_per_output=delta
+                query=QUERY + self.by_distance,
+                part="parameters",
+                outputs=1,
+                epsilon_per_output=epsilon,
+                delta_per_output=delta,
             ),
         )
 
@@ -227,7 +233,20 @@ def plan_of(asked: Mapping[str, Any], domain: Domain, read: Fraction = Fraction(
         accept_reject=asked["accept_reject"],
         totals=None if totals is None else totals_in_order(totals, destination.values),
         read=read,
+        by_distance=_in_words(asked.get("sampling_by_distance"), asked["sampling"]),
     )
+
+
+def _in_words(function: Any, kept: Any) -> str:
+    """What plan and record say about domain sampling by distance; a function as a document, or as fields."""
+    if function is None:
+        return ""
+    fields = function if isinstance(function, Mapping) else dict(function)
+    steps = [f"{float(Fraction(share)):g} within {float(Fraction(away)):g} miles" for away, share in fields["within"]]
+    decay = fields.get("decay_miles")
+    found = [f"exp(-miles / {float(Fraction(decay)):g}), at least {float(Fraction(kept)):g}"] if decay else []
+    beyond = [] if decay else [f"{float(Fraction(kept)):g} beyond"]
+    return f"; one without workers is in the domain with probability {', '.join([*steps, *found, *beyond])}"
 
 
 def require_attributes(destination: str, origin: str, domain: Domain) -> None:

@@ -2,17 +2,65 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from hashlib import sha256
+from itertools import pairwise
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.spec_values import LARGEST_DELTA, Count, Epsilon, Exact, Positive, domain_known_to
+from deniable.foundation.keys import Parameter
+from deniable.foundation.spec_values import LARGEST_DELTA, Count, Epsilon, Exact, Positive, Strict, domain_known_to
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.origin_destination.plan import KEPT_UNIT, require_attributes, totals_in_order
 
 _MOST_WEIGHT = 10**9
 _Total = Annotated[int, Field(ge=0)]
+_Kept = Annotated[Positive, Field(le=1)]
+_MOST_STEPS = 100
+_Latitude = Annotated[Exact, Field(ge=-90, le=90)]
+_Longitude = Annotated[Exact, Field(ge=-180, le=180)]
+
+
+class SamplingByDistance(Strict):
+    """The probability f with which an origin without workers stays, as a function of its distance from a destination.
+
+    With `within`, f is a public histogram, such as one of commute distances: the probability of the first step that
+    reaches the origin. With `decay_miles`, f = exp(-miles / decay_miles). It is never below `sampling` of the entry,
+    which is charged and holds for all that is further away.
+
+    Attributes:
+        within: miles and probability of each step, from the nearest on.
+        decay_miles: the distance over which f falls to 1/e.
+        places: latitude and longitude of all destinations and origins, in degrees; public.
+
+    Source: the paper, algorithm 2 (f_d).
+    """
+
+    within: tuple[tuple[Positive, _Kept], ...] = Field(default=(), max_length=_MOST_STEPS)
+    decay_miles: Positive | None = None
+    places: dict[str, tuple[_Latitude, _Longitude]]
+
+    @field_validator("within")
+    @classmethod
+    def _ascend(cls, steps: tuple[tuple[Fraction, Fraction], ...]) -> tuple[tuple[Fraction, Fraction], ...]:
+        if any(after[0] <= before[0] for before, after in pairwise(steps)):
+            raise ValueError("must have steps of ascending distances")
+        return steps
+
+    @model_validator(mode="after")
+    def _is_one_function(self) -> Self:
+        if bool(self.within) == (self.decay_miles is not None):
+            raise ValueError("must have either within or decay_miles")
+        return self
+
+    @property
+    def parameter(self) -> list[Parameter]:
+        """The function and the digest of the places, as a parameter of draws."""
+        said = "\n".join(
+            f"{name!r} {latitude} {longitude}" for name, (latitude, longitude) in sorted(self.places.items())
+        )
+        return [[list(step) for step in self.within], self.decay_miles or 0, sha256(said.encode()).hexdigest()]
 
 
 class Entry(LearnerEntry):
@@ -35,6 +83,7 @@ class Entry(LearnerEntry):
         sampling: probability with which an origin without workers stays in the domain of a destination, for `pdp`.
         sampling_of: for destinations, origins that stay with a probability other than `sampling`, such as one from a
             public histogram of commute distances; at least `sampling`, which is charged. Origins are not coarsened.
+        sampling_by_distance: the same for all pairs, as a function of their distance, in place of `sampling_of`.
         accept_reject: whether draws too far from the counts are redrawn, for `pdp`.
     """
 
@@ -65,6 +114,9 @@ class Entry(LearnerEntry):
     sampling: Annotated[Positive, Field(le=1)] | None = None
     sampling_of: dict[str, dict[str, Annotated[Positive, Field(le=1)]]] = Field(
         default_factory=dict, validate_default=True, exclude_if=lambda those: not those
+    )
+    sampling_by_distance: SamplingByDistance | None = Field(
+        default=None, validate_default=True, exclude_if=lambda function: function is None
     )
     accept_reject: bool = False
 
@@ -109,6 +161,19 @@ class Entry(LearnerEntry):
             raise ValueError(f"must be of origins, got {unknown[0]}")
         return those
 
+    @field_validator("sampling_by_distance")
+    @classmethod
+    def _has_all_places(cls, function: SamplingByDistance | None, info: ValidationInfo) -> SamplingByDistance | None:
+        domain = domain_known_to(info)
+        if function is not None and domain is not None:
+            values = {str(value) for attribute in domain.attributes for value in attribute.values}
+            if values != set(function.places):
+                raise ValueError(
+                    f"must have places of all destinations and origins and no others, got "
+                    f"{len(values - set(function.places)):,} missing and {len(set(function.places) - values):,} unknown"
+                )
+        return function
+
     @field_validator("totals")
     @classmethod
     def _are_of_all_destinations(cls, totals: dict[str, int] | None, info: ValidationInfo) -> dict[str, int] | None:
@@ -146,6 +211,14 @@ class Entry(LearnerEntry):
             )
         if self.sampling_of and (self.sampling is None or self.coarsen):
             raise ValueError("must have a sampling, which is charged, and coarsen: false for sampling_of")
+        if self.sampling_by_distance and (self.sampling is None or self.coarsen or self.sampling_of):
+            raise ValueError(
+                "must have a sampling, which is charged, coarsen: false and no sampling_of for sampling_by_distance"
+            )
+        if self.sampling_by_distance and any(
+            kept < (self.sampling or 0) for _, kept in self.sampling_by_distance.within
+        ):
+            raise ValueError("must have no probability below sampling in sampling_by_distance, for sampling is charged")
         if self.sampling is not None and any(
             kept < self.sampling for each in self.sampling_of.values() for kept in each.values()
         ):
