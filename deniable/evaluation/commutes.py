@@ -29,6 +29,45 @@ class Commuters:
     destinations: Codes
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Two columns that are places, and where the places are.
+
+    Attributes:
+        origin: column of origins.
+        destination: column of destinations.
+        origin_places: latitude and longitude of each origin in degrees, shape (origins, 2).
+        destination_places: the same of each destination.
+    """
+
+    origin: int
+    destination: int
+    origin_places: Floats
+    destination_places: Floats
+
+    def commuters(self, codes: Codes) -> Commuters:
+        """The commuters of a table of codes, shape (rows, m)."""
+        return Commuters(codes[:, self.origin], codes[:, self.destination])
+
+    def distances(self, *tables: Codes) -> list[Floats]:
+        """The commute of each record in miles, shape (rows,), of each table."""
+        return [
+            miles(self.origin_places[each[:, self.origin]], self.destination_places[each[:, self.destination]])
+            for each in tables
+        ]
+
+    def destinations(self, *tables: Codes) -> tuple[Integers, ...]:
+        """The destination of each record, shape (rows,), of each table."""
+        return tuple(each[:, self.destination].astype(np.int64) for each in tables)
+
+    def flows(self, *tables: Codes) -> tuple[Integers, ...]:
+        """The number of the flow, a pair of origin and destination, of each record, shape (rows,), of each table."""
+        return tuple(
+            destinations * len(self.origin_places) + each[:, self.origin]
+            for each, destinations in zip(tables, self.destinations(*tables), strict=True)
+        )
+
+
 def miles(places: Floats, others: Floats) -> Floats:
     """Great-circle distances in miles between corresponding rows of two lists of places.
 

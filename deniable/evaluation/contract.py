@@ -41,6 +41,7 @@ class Scope:
         kinds: what is measured.
         beside: the tables that are measured beside the release.
         analyses: the analyses that the spec declares, in words.
+        commutes: whether two attributes are places, between which distances are compared.
     """
 
     classifiers: tuple[str, ...] = tuple(CLASSIFIERS)
@@ -48,6 +49,7 @@ class Scope:
     kinds: tuple[Kind, ...] = ("utility", "risk")
     beside: tuple[Table, ...] = BESIDE
     analyses: tuple[str, ...] = ()
+    commutes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

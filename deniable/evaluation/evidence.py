@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.evaluation.analyses.declared import Analysis
+from deniable.evaluation.commutes import Places
 from deniable.evaluation.contract import Table
 from deniable.evaluation.disclosure import Tables
 from deniable.evaluation.utility import (
@@ -42,6 +43,7 @@ class UtilityEvidence:
         pool: carries out long computations, most of which run without the interpreter's lock.
         analyses: the analyses that are compared.
         are_declared: whether the spec declares them, so that each has figures of its own.
+        places: the places between which commutes are compared; None if there are none.
     """
 
     domain: Domain
@@ -54,6 +56,7 @@ class UtilityEvidence:
     pool: Executor
     analyses: Sequence[Analysis] = ()
     are_declared: bool = False
+    places: Places | None = None
     _begun: dict[Hashable, Future[Any]] = field(default_factory=dict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 

@@ -23,6 +23,7 @@ METRICS: Final = (
     "rare_values",
     "undeclared_logic",
     "tails",
+    "commutes",
 )
 """Modules of `deniable.evaluation.metrics`, in the order in which their figures are listed."""
 

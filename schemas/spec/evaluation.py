@@ -5,6 +5,7 @@ The figures are declared by metrics (deniable.evaluation.contract). Measurement 
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -101,7 +102,12 @@ def judge(figures: Mapping[str, float], thresholds: Mapping[str, float]) -> tupl
 
 
 def scope_of(
-    *, classifiers: Iterable[str], sensitive: Iterable[str], on_public_table: bool, analyses: Iterable[str] = ()
+    *,
+    classifiers: Iterable[str],
+    sensitive: Iterable[str],
+    on_public_table: bool,
+    analyses: Iterable[str] = (),
+    commutes: bool = False,
 ) -> Scope:
     """What an evaluation covers.
 
@@ -110,10 +116,16 @@ def scope_of(
         sensitive: names of the attributes that the intruder infers.
         on_public_table: whether only utility is measured, on a public table, without comparison with a baseline.
         analyses: the declared analyses, in words.
+        commutes: whether the spec names places between which commutes are compared.
     """
+    declared: dict[str, Any] = {
+        "classifiers": tuple(classifiers),
+        "analyses": tuple(analyses),
+        "commutes": commutes,
+    }
     if on_public_table:
-        return Scope(classifiers=tuple(classifiers), kinds=("utility",), beside=("training",), analyses=tuple(analyses))
-    return Scope(classifiers=tuple(classifiers), sensitive=tuple(sensitive), beside=BESIDE, analyses=tuple(analyses))
+        return Scope(**declared, kinds=("utility",), beside=("training",))
+    return Scope(**declared, sensitive=tuple(sensitive), beside=BESIDE)
 
 
 def unknown_thresholds(thresholds: Iterable[str], figures: Iterable[Figure]) -> list[str]:

@@ -513,6 +513,7 @@ class Evaluation(Strict):
             sensitive=self.sensitive,
             on_public_table=self.public is not None,
             analyses=[each.analysis.words for each in self.analyses or ()],
+            commutes=self.commutes is not None,
         )
 
     @field_validator("classifiers")

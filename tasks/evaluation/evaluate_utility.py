@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.evaluation.classifiers import classifiers
-from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes
+from deniable.evaluation.commutes import Places, largest_flows, mean_commutes
 from deniable.evaluation.contract import BESIDE, Table, Value
 from deniable.evaluation.evidence import UtilityEvidence
 from deniable.evaluation.utility import sample_rows
@@ -139,6 +139,7 @@ def _compared(
             pool=pool,
             analyses=spec.analyses,
             are_declared=spec.evaluation.analyses is not None,
+            places=_places(spec),
         )
 
     def series(values: Mapping[str, Value]) -> Series:
@@ -171,22 +172,31 @@ def _worst_tables(tables: Mapping[str, Codes], domain: Domain, series: Mapping[s
     }
 
 
-def _commutes(tables: Mapping[str, Codes], spec: ReleaseSpec) -> Series:
-    """Return commute distances and the largest flows of the release and of real records, if the spec names places."""
+def _places(spec: ReleaseSpec) -> Places | None:
+    """Return the places between which commutes are compared, if the spec names them."""
     asked, domain = spec.evaluation.commutes, spec.domain
     if asked is None:
-        return {}
+        return None
     origin, destination = domain.index(asked.origin), domain.index(asked.destination)
-    places = {
-        column: np.array([list(map(float, asked.places[str(value)])) for value in domain.attributes[column].values])
+    known = [
+        np.array([list(map(float, asked.places[str(value)])) for value in domain.attributes[column].values])
         for column in (origin, destination)
-    }
+    ]
+    return Places(origin, destination, *known)
+
+
+def _commutes(tables: Mapping[str, Codes], spec: ReleaseSpec) -> Series:
+    """Return commute distances and the largest flows of the release and of real records, if the spec names places."""
+    places = _places(spec)
+    if places is None:
+        return {}
+    homes, works = places.origin_places, places.destination_places
     workers, means, flows = np.zeros(0, np.int64), dict[str, NDArray[np.float64]](), dict[str, NDArray[np.float64]]()
     for name, table in tables.items():
-        commuters = Commuters(table[:, origin], table[:, destination])
-        workers, means[name] = mean_commutes(commuters, places[origin], places[destination])
-        largest = largest_flows(commuters, len(places[origin]), FLOWS)
-        ends = (places[origin][largest[:, 0]], places[destination][largest[:, 1]], largest[:, 2:])
+        commuters = places.commuters(table)
+        workers, means[name] = mean_commutes(commuters, homes, works)
+        largest = largest_flows(commuters, len(homes), FLOWS)
+        ends = (homes[largest[:, 0]], works[largest[:, 1]], largest[:, 2:])
         flows[name] = np.concatenate(ends, axis=1)
     return series_of_commutes(workers, means, flows)
 

@@ -16,6 +16,7 @@ import pytest
 
 from deniable.evaluation.analyses.declared import made_for
 from deniable.evaluation.classifiers import classifiers
+from deniable.evaluation.commutes import Places
 from deniable.evaluation.contract import Attack, Figure, Kind, Metric, Scope, Value
 from deniable.evaluation.disclosure import Tables
 from deniable.evaluation.evidence import AttackEvidence, UtilityEvidence
@@ -56,6 +57,7 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "rare_values": Row("rare_values_lost", "young"),
     "undeclared_logic": Row("logic_broken_worst", "independent"),
     "tails": Row("amount_mean_gap_worst", "young"),
+    "commutes": Row("flow_overlap", "young"),
     "exact_matches": Row("exact_match_excess", "copies"),
     "reproduced_people": Row("reproduced_excess", "copies"),
     "unique_people": Row("unique_found_excess", "copies"),
@@ -70,7 +72,8 @@ DOMAIN = Domain(
     ),
     target="sex",
 )
-SCOPE = Scope(sensitive=("sick", "sex"))
+SCOPE = Scope(sensitive=("sick", "sex"), commutes=True)
+PLACES = Places(0, 2, *(np.stack([np.linspace(40, 42, size)] * 2, axis=1) for size in (40, 30)))
 
 
 def with_trades(codes: Codes) -> Codes:
@@ -108,6 +111,7 @@ def evidence_of(kind: Kind, released: Codes, training: Codes, holdout: Codes, po
             groups=[column for column in (3, 4) if column < m],
             pool=pool,
             analyses=made_for(domain),
+            places=PLACES if m > PLACES.destination else None,
         )
     tables = Tables(released=released, training=training, holdout=holdout, cardinalities=domain.cardinalities)
     sensitive = [name for name in SCOPE.sensitive if name in domain.names] or domain.names[:1]

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.evaluation.commutes import Commuters, largest_flows, mean_commutes, miles
+from deniable.evaluation.commutes import Commuters, Places, largest_flows, mean_commutes, miles
+from deniable.evaluation.contract import Value
+from deniable.evaluation.metrics.commutes import BY_DESTINATION, GAP, OVERLAP, TOTALS, _compared
 from deniable.foundation.errors import InvalidInput
 from papers import __main__ as command
 from papers.onthemap import commuting, states
@@ -40,6 +42,55 @@ def test_mean_commutes_are_by_destination() -> None:
 
 def test_flows_are_the_largest_first() -> None:
     assert largest_flows(TABLE, 3, 2).tolist() == [[2, 1, 3], [0, 0, 2]]
+
+
+def codes_of(*flows: tuple[int, int, int]) -> np.ndarray:
+    """Records of flows: origin, destination and workers of each."""
+    return np.repeat(np.array([flow[:2] for flow in flows], np.uint16), [flow[2] for flow in flows], axis=0)
+
+
+def compared(released: np.ndarray, real: np.ndarray) -> dict[str, Value]:
+    return _compared(released, real, Places(0, 1, HOMES, WORKS))
+
+
+def test_figures_of_commutes_are_those_worked_out_by_hand() -> None:
+    """At the first destination one of three lives a degree away, and two in the release; the second has one more."""
+    real = codes_of((0, 0, 2), (1, 0, 1), (2, 1, 1))
+    released = codes_of((0, 0, 1), (1, 0, 2), (2, 1, 3))
+    found = {name: value.value for name, value in compared(released, real).items()}
+    degree = float(miles(HOMES[:1], HOMES[1:2])[0])
+    assert found[GAP] == pytest.approx(2 / 6 * degree - 1 / 4 * degree)
+    assert found[BY_DESTINATION] == pytest.approx(3 / 4 * (2 / 3 - 1 / 3) * degree)
+    assert found[OVERLAP] == pytest.approx(1 / 6 + 1 / 4 + 1 / 4)
+    assert found[TOTALS] == pytest.approx(1 / 4)
+    assert {value.value for value in compared(real, real).values()} == {0, 1}
+    nowhere_alike = compared(codes_of((0, 0, 5)), codes_of((1, 1, 3)))
+    assert (nowhere_alike[OVERLAP].value, nowhere_alike[TOTALS].value) == (0, 1)
+
+
+def test_errors_of_figures_of_commutes_are_how_they_vary() -> None:
+    """Over 300 releases and holdouts of one law each; those of figures with a kink may be larger."""
+    draw = np.random.default_rng(3)
+    laws = [draw.dirichlet([2.0] * 6) for _ in range(2)]
+    cells = np.array([(home, work) for home in range(3) for work in range(2)], np.uint16)
+    runs = [
+        compared(*(cells[draw.choice(6, number, p=law)] for law, number in zip(laws, (900, 400), strict=True)))
+        for _ in range(300)
+    ]
+    for name in (GAP, BY_DESTINATION, OVERLAP, TOTALS):
+        spread = float(np.std([run[name].value for run in runs]))
+        stated = float(np.mean([run[name].error or 0 for run in runs]))
+        assert 0.8 < stated / spread < (1.2 if name == GAP else 1.6), name
+
+
+def test_a_spec_may_bound_commutes_if_it_names_places(example: Path) -> None:
+    said = example.read_text(encoding="utf-8")
+    bounded = said.replace("evaluation:", "thresholds: {commute_gap_max: 2, flow_overlap_min: 0.1}\n\nevaluation:")
+    example.write_text(bounded, encoding="utf-8")
+    assert load_spec(example).thresholds == {"commute_gap_max": 2, "flow_overlap_min": 0.1}
+    example.write_text(bounded[: bounded.index("  commutes:")], encoding="utf-8")
+    with pytest.raises(InvalidInput, match="a threshold must be the name of a figure"):
+        load_spec(example)
 
 
 def test_the_picture_has_two_maps_and_a_comparison_or_is_left_out() -> None:
