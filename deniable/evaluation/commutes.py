@@ -36,7 +36,8 @@ class Places:
     Attributes:
         origin: column of origins.
         destination: column of destinations.
-        origin_places: latitude and longitude of each origin in degrees, shape (origins, 2).
+        origin_places: latitude and longitude of each origin in degrees, shape (origins, 2); NaN for one without a
+            place, such as another state, from which no commute is measured.
         destination_places: the same of each destination.
     """
 
@@ -46,8 +47,9 @@ class Places:
     destination_places: Floats
 
     def commuters(self, codes: Codes) -> Commuters:
-        """The commuters of a table of codes, shape (rows, m)."""
-        return Commuters(codes[:, self.origin], codes[:, self.destination])
+        """The commuters of a table of codes, shape (rows, m), whose origin has a place."""
+        rows = codes[np.isfinite(self.origin_places[:, 0])[codes[:, self.origin]]]
+        return Commuters(rows[:, self.origin], rows[:, self.destination])
 
     def distances(self, *tables: Codes) -> list[Floats]:
         """The commute of each record in miles, shape (rows,), of each table."""
@@ -93,13 +95,16 @@ def mean_commutes(table: Commuters, origin_places: Floats, destination_places: F
         destination_places: the same of each destination, shape (destinations, 2).
 
     Returns:
-        Both, shape (destinations,); the mean is NaN where there are no workers.
+        Both, shape (destinations,); the mean is of workers whose origin has a place, and NaN without any.
     """
     distances = miles(origin_places[table.origins], destination_places[table.destinations])
-    workers = np.bincount(table.destinations, minlength=len(destination_places)).astype(np.int64)
-    sums = np.bincount(table.destinations, weights=distances, minlength=len(destination_places))
-    with np.errstate(invalid="ignore"):
-        return workers, np.where(workers > 0, sums / np.maximum(workers, 1), np.nan)
+    known = np.isfinite(distances)
+    workers, with_place = (
+        np.bincount(each, minlength=len(destination_places)).astype(np.int64)
+        for each in (table.destinations, table.destinations[known])
+    )
+    sums = np.bincount(table.destinations[known], weights=distances[known], minlength=len(destination_places))
+    return workers, np.where(with_place > 0, sums / np.maximum(with_place, 1), np.nan)
 
 
 def largest_flows(table: Commuters, origins: int, most: int) -> Integers:

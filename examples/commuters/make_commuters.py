@@ -1,8 +1,9 @@
 """Writes commuters.csv, commuters.py and commuters.yaml: a table of workers by home and work, its schema and its spec.
 
 With DENIABLE_LODES, the folder of a state's LODES files (*_od_main_JT00_*.csv.gz and *_xwalk.csv.gz), the workers are
-those of the state: destinations are census tracts, origins block groups, and areas their tracts. Otherwise the state is
-made up. The totals in the spec are public in LODES.
+those of the state: destinations are census tracts, origins block groups, and areas their tracts. If there is a
+file *_od_aux_JT00_*, of workers who live in another state, their origin is that state, which has no place. Otherwise
+the state is made up. The totals in the spec are public in LODES.
 """
 
 import csv
@@ -30,6 +31,10 @@ def lodes(folder):
     with gzip.open(flows, "rt", newline="") as file:
         for row in csv.DictReader(file):
             pairs[row["h_geocode"][:12], row["w_geocode"][:11]] += int(row["S000"])
+    for others in folder.glob("*_od_aux_JT00_*.csv.gz"):
+        with gzip.open(others, "rt", newline="") as file:
+            for row in csv.DictReader(file):
+                pairs[f"state {row['h_geocode'][:2]}", row["w_geocode"][:11]] += int(row["S000"])
     return pairs, {name: (y / blocks, x / blocks) for name, (y, x, blocks) in sums.items()}, 11
 
 
@@ -71,7 +76,7 @@ def main():
     totals = Counter()
     for (_, work), workers in pairs.items():
         totals[work] += workers
-    known = {name: places[name] for name in sorted({*homes, *works})}
+    known = {name: places[name] for name in sorted({*homes, *works}) if name in places}
     (HERE / "commuters.yaml").write_text(
         SPEC.format(
             records=sum(totals.values()),

@@ -431,7 +431,8 @@ class Commutes(Strict):
     Attributes:
         origin: attribute of the places where commutes begin.
         destination: attribute of the places where they end.
-        places: latitude and longitude of each place, in degrees.
+        places: latitude and longitude of each place, in degrees; an origin may have none, such as another state, and
+            then counts in flows and totals alone.
     """
 
     origin: Line
@@ -447,11 +448,12 @@ class Commutes(Strict):
         refuse_unknown(names, info)
         domain = domain_known_to(info)
         if domain is not None:
-            values = {str(value) for name in names for value in domain.attributes[domain.index(name)].values}
-            if values != set(places):
+            values = [{str(value) for value in domain.attributes[domain.index(name)].values} for name in names]
+            unknown, missing = set(places).difference(*values), values[-1] - set(places)
+            if unknown or missing:
                 raise ValueError(
-                    f"must be of all values of {' and '.join(names)} and no others, got {len(values - set(places)):,} "
-                    f"missing and {len(set(places) - values):,} unknown"
+                    f"must be of all values of {names[-1]}, and of no others than those of {' and '.join(names)}, got "
+                    f"{len(missing):,} missing and {len(unknown):,} unknown"
                 )
         return places
 

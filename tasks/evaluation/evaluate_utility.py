@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from math import ceil
+from math import ceil, nan
 from typing import Final
 
 import numpy as np
@@ -172,6 +172,9 @@ def _worst_tables(tables: Mapping[str, Codes], domain: Domain, series: Mapping[s
     }
 
 
+_NOWHERE = (nan, nan)
+
+
 def _places(spec: ReleaseSpec) -> Places | None:
     """Return the places between which commutes are compared, if the spec names them."""
     asked, domain = spec.evaluation.commutes, spec.domain
@@ -179,7 +182,9 @@ def _places(spec: ReleaseSpec) -> Places | None:
         return None
     origin, destination = domain.index(asked.origin), domain.index(asked.destination)
     known = [
-        np.array([list(map(float, asked.places[str(value)])) for value in domain.attributes[column].values])
+        np.array(
+            [list(map(float, asked.places.get(str(value), _NOWHERE))) for value in domain.attributes[column].values]
+        )
         for column in (origin, destination)
     ]
     return Places(origin, destination, *known)

@@ -40,6 +40,22 @@ def test_mean_commutes_are_by_destination() -> None:
     assert np.isnan(means[2])
 
 
+def test_whoever_comes_from_an_origin_without_a_place_has_no_commute() -> None:
+    nowhere = np.array([*HOMES[:2], [np.nan, np.nan]])
+    workers, means = mean_commutes(TABLE, nowhere, WORKS)
+    assert workers.tolist() == [3, 3, 0]
+    assert means[:1] == pytest.approx([69.1 / 3], abs=0.1)
+    assert np.isnan(means[1:]).all()
+    places = Places(0, 1, nowhere, WORKS)
+    codes = codes_of((0, 0, 2), (1, 0, 1), (2, 1, 3))
+    assert len(places.commuters(codes).origins) == 3
+    others = codes_of((0, 0, 2), (2, 0, 1), (2, 1, 3))
+    found = {name: value.value for name, value in _compared(codes, others, places).items()}
+    assert found[GAP] == pytest.approx(69.1 / 3, abs=0.1)
+    assert found[OVERLAP] == pytest.approx(5 / 6)
+    assert {*_compared(codes_of((2, 1, 1)), codes, places)} == {OVERLAP, TOTALS}
+
+
 def test_flows_are_the_largest_first() -> None:
     assert largest_flows(TABLE, 3, 2).tolist() == [[2, 1, 3], [0, 0, 2]]
 
@@ -129,7 +145,13 @@ def test_the_workers_of_a_real_state_are_a_spec_too(tmp_path: Path, shared: Path
     script = shutil.copy(ROOT / "examples" / "commuters" / "make_commuters.py", tmp_path)
     subprocess.run([sys.executable, script], check=True, env={"DENIABLE_LODES": str(shared / "data/lodes_ri_2019")})
     spec = load_spec(tmp_path / "commuters.yaml")
-    assert spec.synthesis.records == 406_052
+    assert spec.synthesis.records == 406_052 + 70_737, "those of the main file, and of other states"
+    homes = spec.domain.attributes[0]
+    others = [value for value in homes.values if str(value).startswith("state")]
+    assert len(others) == 50
+    assert "state 25" in others
+    assert len({homes.buckets[homes.values.index(value)] for value in others}) == 50, "each is an area by itself"
+    assert not {*others} & set(spec.evaluation.commutes.places if spec.evaluation.commutes else ())
     assert spec.domain.cardinalities[1] == 241
     assert spec.evaluation.commutes is not None
 

@@ -61,15 +61,19 @@ def _measure(evidence: "UtilityEvidence") -> dict[str, Value]:
 
 def _compared(table: "Codes", real: "Codes", places: "Places") -> dict[str, Value]:
     """The four figures of a table."""
-    (one, other), (work, real_work) = places.distances(table, real), places.destinations(table, real)
-    workers, real_workers = len(one), len(other)
+    totals = places.destinations(table, real)
+    found = {OVERLAP: _overlap(*places.flows(table, real)), TOTALS: _distance(*totals)}
+    distances = places.distances(table, real)
+    # Whoever comes from an origin without a place has no commute.
+    known = [np.isfinite(each) for each in distances]
+    one, other = (each[own] for each, own in zip(distances, known, strict=True))
+    if not len(one) or not len(other):
+        return found
     gap = float(one.mean() - other.mean())
-    flows, totals = places.flows(table, real), (work, real_work)
-    return {
-        GAP: Value(gap, sqrt(float(one.var()) / workers + float(other.var()) / real_workers)),
-        BY_DESTINATION: _by_destination(one, other, totals),
-        OVERLAP: _overlap(*flows),
-        TOTALS: _distance(*totals),
+    work, real_work = (each[own] for each, own in zip(totals, known, strict=True))
+    return found | {
+        GAP: Value(gap, sqrt(float(one.var()) / len(one) + float(other.var()) / len(other))),
+        BY_DESTINATION: _by_destination(one, other, (work, real_work)),
     }
 
 
@@ -89,8 +93,8 @@ def _by_destination(
         float(np.mean((each - mean[own]) ** 2)) for each, mean, own in zip((one, other), means, totals, strict=True)
     ]
     variances = sum(variance / number[both] for variance, number in zip(within, workers, strict=True))
-    gap = float(weights @ np.abs(means[0] - means[1])[both])
-    return Value(gap, sqrt(float(weights**2 @ np.broadcast_to(variances, weights.shape))))
+    gap = float((weights * np.abs(means[0] - means[1])[both]).sum())
+    return Value(gap, sqrt(float((weights**2 * variances).sum())))
 
 
 def _shares(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -105,7 +109,7 @@ def _overlap(one: NDArray[np.int64], other: NDArray[np.int64]) -> Value:
     shares = _shares(one, other)
     overlap = float(np.minimum(*shares).sum())
     # To first order, more records of a flow count where it is smaller than in the other table.
-    counted = [float(shares[k] @ (shares[k] < shares[1 - k])) for k in range(2)]
+    counted = [float(shares[k][shares[k] < shares[1 - k]].sum()) for k in range(2)]
     errors = [sqrt(share * (1 - share) / len(each)) for share, each in zip(counted, (one, other), strict=True)]
     return Value(overlap, hypot(*errors))
 
