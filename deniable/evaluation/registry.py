@@ -23,9 +23,9 @@ METRICS: Final = (
     "rare_values",
     "undeclared_logic",
     "tails",
-    "commutes",
+    "places.commutes",
 )
-"""Modules of `deniable.evaluation.metrics`, in the order in which their figures are listed."""
+"""Modules of `deniable.evaluation.metrics` and its rooms, in the order in which their figures are listed."""
 
 DERIVED: Final = ("grades",)
 """Modules of `deniable.evaluation.derived`, whose figures follow from others; each declares DERIVED, a `Derived`."""

@@ -57,7 +57,7 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "rare_values": Row("rare_values_lost", "young"),
     "undeclared_logic": Row("logic_broken_worst", "independent"),
     "tails": Row("amount_mean_gap_worst", "young"),
-    "commutes": Row("flow_overlap", "young"),
+    "places.commutes": Row("flow_overlap", "young"),
     "exact_matches": Row("exact_match_excess", "copies"),
     "reproduced_people": Row("reproduced_excess", "copies"),
     "unique_people": Row("unique_found_excess", "copies"),
@@ -154,8 +154,9 @@ every_metric = pytest.mark.parametrize("name", [*METRICS, *ATTACKS])
 def test_every_module_is_listed_and_has_a_row() -> None:
     assert [*METRICS, *ATTACKS] == list(ROWS_OF_METRICS)
     for room, names, declares in (("metrics", METRICS, "METRIC"), ("attacks", ATTACKS, "ATTACK")):
-        paths = (ROOT / "deniable" / "evaluation" / room).glob("[a-z]*.py")
-        assert {path.stem for path in paths if f"\n{declares}: " in path.read_text(encoding="utf-8")} == set(names)
+        place = ROOT / "deniable" / "evaluation" / room
+        declaring = [path for path in place.rglob("[a-z]*.py") if f"\n{declares}: " in path.read_text(encoding="utf-8")]
+        assert {".".join(path.relative_to(place).with_suffix("").parts) for path in declaring} == set(names)
     assert all(isinstance(metric, Attack) for metric in metrics("risk"))
 
 

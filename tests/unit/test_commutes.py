@@ -10,7 +10,7 @@ import pytest
 
 from deniable.evaluation.commutes import Commuters, Places, largest_flows, mean_commutes, miles
 from deniable.evaluation.contract import Value
-from deniable.evaluation.metrics.commutes import BY_DESTINATION, GAP, OVERLAP, TOTALS, _compared
+from deniable.evaluation.metrics.places.commutes import BY_DESTINATION, GAP, OVERLAP, TOTALS, _compared
 from deniable.foundation.errors import InvalidInput
 from papers import __main__ as command
 from papers.onthemap import commuting, states
