@@ -14,6 +14,7 @@ from stores.publication.data_package import _owners_and_terms
 from stores.releases.resumable_releases import spec_digest
 from tests.small_release import write_small_release
 
+ROOT = Path(__file__).resolve().parents[2]
 WHOLE: dict[str, Any] = {
     "description": "Made-up people,\nin two lines.",
     "keywords": ["people", "made up"],
@@ -123,3 +124,11 @@ def test_a_command_lists_what_is_said_and_what_is_not(
         ended = int(end.code or 0)
     assert ended == status
     assert says in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "deployments/specs").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_spec_of_the_project_says_all_about_its_release(path: Path) -> None:
+    block = load_spec(path).publication
+    assert missing(block) == ()
+    assert block is not None
+    assert block.sector is not None
