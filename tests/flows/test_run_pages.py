@@ -163,7 +163,7 @@ ARROWS = {
     "draw baseline": {"split"},
     "evaluate utility": {"draw baseline", "gather", "split"},
     "evaluate risk": {"gather", "split"},
-    "decide": {"evaluate utility", "evaluate risk"},
+    "decide": {"evaluate utility", "evaluate risk", "gather"},
     "publish": {"account", "decide", "gather", "learn parameters", "learn structure"},
     "verify published": {"publish"},
     "report": {

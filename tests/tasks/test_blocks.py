@@ -57,7 +57,11 @@ def test_each_chunk_of_candidates_opens_a_stream_of_its_own(guarantee: str, tmp_
     draw = sampler.open(read_model(spec.domain, model), prepared[0] if prepared else None, stream)
     for chunk in range(3):
         draw(chunk, 10)
-    assert [named["chunk"] for named in opened] == [0, 1, 2]
+    # Drawing, matching and raking have a stream each.
+    names = list(dict.fromkeys(named["mechanism"] for named in opened))
+    assert [(named["mechanism"], named["chunk"]) for named in opened] == [
+        (name, chunk) for chunk in range(3) for name in names
+    ]
     assert len({str(named["parameters"]) for named in opened}) == 1
 
 
