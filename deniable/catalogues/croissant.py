@@ -73,8 +73,7 @@ def croissant(release: Described) -> dict[str, Any]:
                 "field": [_field(each) for each in release.fields],
             }
         ],
-        "rai:dataCollection": "Drawn from a model, and from seeds if the guarantee has them, under differential "
-        "privacy; record.dsse.json is the signed record of all steps.",
+        "rai:dataCollection": "Drawn by the steps that record.dsse.json, the signed record, states.",
         "rai:dataManipulationProtocol": release.guarantee,
         "rai:personalSensitiveInformation": "None of real people: the records are made up.",
         "rai:dataLimitations": " ".join(map(str, release.statement.get("not_covered", ()))),

@@ -62,6 +62,7 @@ def deployment(release: Described) -> dict[str, Any]:
                 "composition": "; ".join(
                     f"{step['step']}: epsilon {step['epsilon']:.4g}, delta {step['delta']:.3g}, by {step['accountant']}"
                     for step in statement.get("steps", ())
+                    if "epsilon" in step
                 )
                 or _UNSTATED,
             },
@@ -72,8 +73,7 @@ def deployment(release: Described) -> dict[str, Any]:
                         *(f"Left out: {rule}." for rule in (statement.get("rows_left_out") or {}).get("rules", ())),
                     ]
                 ),
-                "mechanisms": f"{', '.join(sorted(_mechanisms(statement)))}, by {PROGRAM} {release.version}. Noise is "
-                "drawn exactly in integers, and no floating-point number stands between counts and what is published.",
+                "mechanisms": _mechanisms(release),
                 "justification": str(said.get("legal_basis") or _UNSTATED),
             },
             "administrative": {
@@ -95,15 +95,16 @@ def _unprotected(statement: Any) -> Iterator[str]:
     yield from map(str, (statement.get("publication") or {}).get("tells", ()))
 
 
-def _mechanisms(statement: Any) -> set[str]:
-    return {
-        str(event["mechanism"]).replace("_", " ") for step in statement.get("steps", ()) for event in step["events"]
-    } or {"none"}
+def _mechanisms(release: Described) -> str:
+    events = [event for step in release.statement.get("steps", ()) for event in step["events"]]
+    names = sorted({str(event["mechanism"]).replace("_", " ") for event in events}) or ["none"]
+    said = f"{', '.join(names)}, by {PROGRAM} {release.version}."
+    return f"{said} All random numbers are drawn in integers." if release.total else said
 
 
 def _so_far(statement: Any) -> str:
     so_far = statement.get("dataset_so_far")
-    if not so_far:
+    if not so_far or "epsilon" not in so_far:
         return "The signed record has the ledger's entries."
     return (
         f"{so_far['releases']} of this dataset so far, epsilon {so_far['epsilon']:.4g} and delta {so_far['delta']:.3g} "

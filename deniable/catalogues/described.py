@@ -7,10 +7,8 @@ from typing import Any, Final
 Document = Mapping[str, Any]
 
 PROGRAM: Final = "Deniable"
-NOTICE: Final = (
-    "The records are synthetic: they are made up under differential privacy, and none describes a real person."
-)
-"""What every description of a release says first."""
+_CERTAIN: Final = 1.0
+"""A delta at which nothing is promised."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,9 @@ class Described:
     @property
     def text(self) -> str:
         """What it is about, and that its records are made up."""
-        own = self.said.get("description")
-        return f"{own} {NOTICE}" if own else f"{self.record['release']['title']}. {NOTICE}"
+        own = self.said.get("description") or f"{self.record['release']['title']}."
+        how = "made up under differential privacy" if self.total else "made up, without differential privacy"
+        return f"{own} The records are synthetic: they are {how}, and none describes a real person."
 
     @property
     def published(self) -> str:
@@ -117,7 +116,9 @@ class Described:
     def total(self) -> tuple[float, float] | None:
         """Epsilon and delta of the whole release; None if it has no such guarantee."""
         stated = self.record["cost"]["total"]
-        return None if stated is None else (float(stated["epsilon"]), float(stated["delta"]))
+        if stated is None or float(stated["delta"]) >= _CERTAIN:
+            return None
+        return float(stated["epsilon"]), float(stated["delta"])
 
     @property
     def guarantee(self) -> str:

@@ -14,6 +14,7 @@ from deniable.catalogues.described import PROGRAM, Described
 _SCHEMA: Final = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS: Final = "https://openlineage.io/spec/facets/"
 _TYPES: Final = {"boolean": "boolean", "integer": "bigint", "number": "double", "string": "varchar"}
+_COST: Final = ("epsilon", "delta", "accountant")
 _COST_SCHEMA: Final = "urn:deniable:openlineage:PrivacyCostRunFacet:1"
 
 
@@ -25,14 +26,14 @@ def openlineage(release: Described) -> list[dict[str, Any]]:
         run = _run_id(release, number)
         parent = {"run": {"runId": root}, "job": {"namespace": _namespace(release), "name": job}}
         facets: dict[str, Any] = {"parent": _facet(release, "1-1-0/ParentRunFacet", parent)}
-        if cost := step.get("cost"):
-            spent = {name: cost[name] for name in ("epsilon", "delta", "accountant") if name in cost}
-            facets["deniable_privacyCost"] = {
-                "_producer": _producer(release),
-                "_schemaURL": _COST_SCHEMA,
-                **spent,
-                "events": len(step.get("events", ())),
-            }
+        cost = step["cost"]
+        facets["deniable_privacyCost"] = {
+            "_producer": _producer(release),
+            "_schemaURL": _COST_SCHEMA,
+            # A step without a cost that can be stated is not differentially private.
+            **({"guarantee": "none"} if cost is None else {name: cost[name] for name in _COST}),
+            "events": len(step["events"]),
+        }
         inputs = [_dataset(release, item) for item in step["inputs"]]
         outputs = [_dataset(release, item) for item in step["outputs"]]
         name = f"{job}.{step['step'].replace(' ', '_')}"

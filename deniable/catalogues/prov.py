@@ -31,10 +31,12 @@ def prov(release: Described) -> dict[str, Any]:
     for number, step in release.steps():
         activity = f"{_PREFIX}:step-{number}"
         activities[activity] = {"prov:label": step["step"], "prov:type": {"$": "deniable:step", "type": "xsd:QName"}}
-        if cost := step.get("cost"):
+        if (cost := step["cost"]) is None:
+            activities[activity][f"{_PREFIX}:guarantee"] = "none"
+        else:
             activities[activity] |= {
-                f"{_PREFIX}:epsilon": {"$": repr(float(cost["epsilon"])), "type": "xsd:double"},
-                f"{_PREFIX}:delta": {"$": repr(float(cost["delta"])), "type": "xsd:double"},
+                f"{_PREFIX}:{name}": {"$": repr(float(cost[name])), "type": "xsd:double"}
+                for name in ("epsilon", "delta")
             }
         for item in step["inputs"]:
             used[f"_:used{len(used)}"] = {"prov:activity": activity, "prov:entity": entity(item)}

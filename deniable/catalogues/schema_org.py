@@ -23,7 +23,7 @@ def schema_org(release: Described) -> dict[str, Any]:
         "keywords": list(release.keywords),
         "isAccessibleForFree": True,
         "variableMeasured": [_variable(field) for field in release.fields],
-        "measurementTechnique": f"synthetic records under differential privacy ({PROGRAM} {release.version})",
+        "measurementTechnique": f"synthetic records, {PROGRAM} {release.version}",
         "distribution": [
             {
                 "@type": "DataDownload",

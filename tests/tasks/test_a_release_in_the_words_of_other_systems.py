@@ -23,7 +23,7 @@ from ruamel.yaml import YAML
 
 from deniable.catalogues.registry import FORMATS
 from deniable.cli.dispatch import main
-from tests.mechanisms.table import SAMPLERS
+from tests.mechanisms.table import LEARNERS, SAMPLERS
 from tests.published import Published
 from tests.whole_release import GUARANTEES, SEEDLESS, drawn_release
 
@@ -52,6 +52,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "seedless": {**SEEDLESS, "publication": SAID},
     "poisson_seeds": {**SEEDLESS, **SAMPLERS["poisson_seeds"], "split": {"shared": 0.8, "holdout": 0.2}},
     "per_draw": SAMPLERS["per_draw"],
+    "no guarantee": dict(LEARNERS["diverse"].asked),
 }
 
 
@@ -195,8 +196,13 @@ def test_the_graph_of_openlineage_is_that_of_the_record(folder: Path) -> None:
         for item in event["inputs"]:
             assert made[item["name"]] == item["facets"]["version"]["datasetVersion"]
         made |= {item["name"]: item["facets"]["version"]["datasetVersion"] for item in event["outputs"]}
-    costs = [event["run"]["facets"]["deniable_privacyCost"]["epsilon"] for event in ended]
-    assert costs == [step["cost"]["epsilon"] for step in steps]
+    for event, step in zip(ended, steps, strict=True):
+        told = event["run"]["facets"]["deniable_privacyCost"]
+        if step["cost"] is None:
+            assert (told["guarantee"], "epsilon" in told) == ("none", False)
+        else:
+            assert (told["epsilon"], told["delta"]) == (step["cost"]["epsilon"], step["cost"]["delta"])
+    assert any(step["cost"] is None for step in steps) == ("no guarantee" in str(folder))
 
 
 def test_the_registry_of_deployments_accepts_the_entry(folder: Path) -> None:
@@ -204,7 +210,11 @@ def test_the_registry_of_deployments_accepts_the_entry(folder: Path) -> None:
     entry = YAML(typ="safe", pure=True).load(text_of(folder, "registry"))
     assert [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(entry)] == []
     stated = entry["deployment"]["privacy_loss"]["privacy_parameters"]
-    assert stated["epsilon"] == json.loads((folder / "privacy.json").read_text())["total"]["epsilon"]
+    total = json.loads((folder / "privacy.json").read_text(encoding="utf-8"))["total"]
+    if "no guarantee" in str(folder):
+        assert (stated, entry["deployment"]["dp_variant"]["variant_name"]) == ({}, "Custom")
+    else:
+        assert (stated["epsilon"], stated["delta"]) == (total["epsilon"], total["delta"])
     entry["deployment"]["basic"].pop("name")
     assert list(jsonschema.Draft202012Validator(schema).iter_errors(entry)) != []
 
@@ -222,7 +232,7 @@ def test_of_a_release_that_says_all_about_itself_every_field_of_the_registry_is_
     assert sum(len(described["properties"]) for described in parts.values()) == 32
     if "seedless" in str(folder):
         assert empty == set()
-    else:
+    elif "no guarantee" not in str(folder):
         unsaid = {"data_curators", "intended_use", "data_product_region", "data_product_sector"}
         assert empty == unsaid | {"justification", "registry_authors"}
 
@@ -246,8 +256,9 @@ def test_every_description_says_that_the_records_are_made_up_and_at_what_cost(fo
     if form in {"prov", "openlineage"}:
         assert "epsilon" in text
         return
-    assert "none describes a real person" in text or form == "ro-crate"
-    assert "differential" in text
+    assert "none describes a real person" in text
+    promised, none = "made up under differential privacy", "made up, without differential privacy"
+    assert (promised in text, none in text) == (("no guarantee" not in str(folder)), "no guarantee" in str(folder))
 
 
 def test_a_description_is_printed_or_written_and_refused_in_one_sentence(
