@@ -12,6 +12,8 @@ from deniable.plausible_deniability.plausible_seeds import SeedIndex
 from deniable.privacy.loss import PASSES_OUT_OF
 from deniable.samplers.poisson_seeds.sampler import _open
 from deniable.samplers.poisson_seeds.spec import Entry
+from deniable.samplers.seedless.sampler import sampler as seedless
+from deniable.samplers.seedless.spec import Entry as SeedlessEntry
 from tests.domains_with_rules import keeps_all, random_constrained_net
 
 ROWS = 2000
@@ -56,3 +58,19 @@ def test_records_from_seeds_under_rules_are_raked_whole_and_keep_them(name: str)
     towards = sampled(100_000)
     at_random = min(distance(sampled(ROWS), towards, net.domain) for _ in range(20))
     assert distance(records, towards, net.domain) < 0.7 * at_random
+
+
+@pytest.mark.parametrize("name", ["4", "5"])
+def test_records_of_the_model_alone_are_raked_under_rules_too(name: str) -> None:
+    net = random_constrained_net(name)
+    m, draw = len(net.domain), np.random.default_rng(6)
+
+    def sampled(rows: int) -> Codes:
+        return net.sample_evenly(draw.integers(0, 2**32, rows * m, dtype=np.uint32))
+
+    entry = SeedlessEntry(guarantee="seedless", records=ROWS, chunk_candidates=ROWS)
+    records = seedless(entry, net.domain, lambda delta: delta).open(net, None, opened)(0, ROWS)
+    assert keeps_all(net.domain, records).all()
+    towards = sampled(100_000)
+    not_raked = min(distance(sampled(ROWS), towards, net.domain) for _ in range(20))
+    assert distance(records, towards, net.domain) < 0.7 * not_raked
