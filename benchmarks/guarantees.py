@@ -44,8 +44,7 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.models.model_formats import model_from_document
 from deniable.plausible_deniability.seed_accounting import compose_candidates
 from deniable.privacy.loss import PrivacyTestEvent
-from schemas.spec.accounts import accounts_of
-from schemas.spec.plan import planned_steps, sampler_for
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from tasks.data.reading import valid_codes
 
@@ -237,10 +236,11 @@ def _seeds(cell: Cell, epsilon: float) -> dict[str, Any]:
 def _planned(cell: Cell, folder: Path) -> tuple[Any, Any, float]:
     """Return the steps, the sampler and the claim of a row."""
     spec = _spec(cell, folder)
-    total = accounts_of(spec).total
+    plan = plan_release(spec)
+    total = plan.accounts.total
     if total is None:
         raise AssertionError("each of these guarantees has a total")
-    return list(planned_steps(spec)), sampler_for(spec), total.epsilon
+    return list(plan.steps), plan.sampler, total.epsilon
 
 
 def released(cell: Cell, number: int, folder: Path) -> dict[str, float]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from infra.environment import prepare_environment
 from infra.servers.local_servers import own_prefect
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 
 VILLAGE = Path(__file__).resolve().parent / "village"
@@ -26,7 +26,7 @@ def main(spec: Path = VILLAGE / "seedless.yaml", named: Path | None = None) -> N
     from flows.release import release
 
     runpy.run_path(str(VILLAGE / "make_people.py"))
-    cost = accounts_of(load_spec(spec)).total
+    cost = plan_release(load_spec(spec)).accounts.total
     assert cost is not None
     print(f"The release costs epsilon {cost.epsilon:.4g} at delta {cost.delta:.4g}; no data were read to know that.")
 

@@ -19,7 +19,7 @@ from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Outcome
 from schemas.spec.evaluation import EvaluationFigures
-from schemas.spec.plan import amounts_of_work, learning_steps, sampler_for
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.keys.signing_keys import signing_key
 from stores.ledger.charging import note_publication
@@ -153,7 +153,7 @@ def make_release(
     """
     asked, state = load_spec(spec).reading(source), state or state_folder()
     remember_costs(state)
-    counted = amounts_of_work(asked)
+    counted = plan_release(asked).work
     with on_its_page(f"release of {asked.name}", is_release=True) as page, page.telling_steps(counted):
         page.about(asked.dataset_name)
         # A release that could not be signed at the end must not begin.
@@ -223,19 +223,21 @@ def draw_from_codes(workspace: Workspace, source: Reference, codes: Reference) -
     Returns:
         References to what was made.
     """
-    spec = workspace.spec
+    plan = workspace.plan
     parts = split_task(workspace, codes)
 
     made: dict[str, Reference] = {}
-    for step in learning_steps(spec):
+    for step in plan.learning:
         made |= _taken(workspace, step, parts, made)
-    prepare = sampler_for(spec).prepare
+    prepare = plan.sampler.prepare
     source_of_draws = drawn_from(made)
     prepared = {} if prepare is None else _taken(workspace, prepare, parts, made)
     # The first product is what records are drawn from; others are public.
     seeds = next(iter(prepared.values()), None)
     made |= dict(list(prepared.items())[1:])
-    kept = synthesize_task.map(unmapped(workspace), unmapped(source_of_draws), unmapped(seeds), blocks(spec)).result()
+    kept = synthesize_task.map(
+        unmapped(workspace), unmapped(source_of_draws), unmapped(seeds), blocks(plan.spec)
+    ).result()
     released = gather_task(workspace, kept, seeds)
     return Drawn(
         source=source,

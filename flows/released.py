@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from schemas.references import Reference
-from schemas.spec.accounts import Accounts, accounts_of
+from schemas.spec.accounts import Accounts
 from schemas.spec.evaluation import EvaluationFigures, Verdict
 from stores.vault.workspace import Workspace
 
@@ -32,7 +32,7 @@ class Released:
     @classmethod
     def from_told(cls, workspace: Workspace, told: str) -> "Released":
         """Read what `told` returned."""
-        followed = {"workspace": workspace, "accounts": accounts_of(workspace.spec)}
+        followed = {"workspace": workspace, "accounts": workspace.plan.accounts}
         return _RELEASED.validate_python({**json.loads(told), **followed})
 
 

@@ -30,7 +30,7 @@ from deniable.foundation.tables import FamilyCounts, Tally
 from deniable.mechanisms import URNS, drawn_from
 from deniable.models.graph import Graph
 from deniable.models.model_formats import model_from_document
-from schemas.spec.plan import baseline_for, planned_steps, sampler_for
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.tables.tables import read_codes, write_codes
 
@@ -70,7 +70,7 @@ def compile_kernels(spec: ReleaseSpec) -> None:
         write_codes(rows, domain, [_rows(domain)])
         released = _drawn(spec, _Counter(rows, domain), streams)
         write_codes(Path(folder) / "released.parquet", domain, [released])
-        baseline = baseline_for(spec)
+        baseline = plan_release(spec).baseline
         if baseline is not None:
             graph = Graph.without_edges(domain)
             counts = _Counter(rows, domain).count(partial(FamilyCounts, domain, graph.parents), "baseline")
@@ -90,7 +90,8 @@ def _rows(domain: Domain) -> Codes:
 def _drawn(spec: ReleaseSpec, counter: _Counter, streams: Any) -> Codes:
     """Learn by the spec's plan, and draw a chunk of records."""
     made: dict[str, Any] = {}
-    for step in planned_steps(spec):
+    plan = plan_release(spec)
+    for step in plan.steps:
         found = step.run(counter, {name: made[name] for name in step.reads}, streams)
         if step.compile_more is not None:
             step.compile_more()
@@ -100,7 +101,7 @@ def _drawn(spec: ReleaseSpec, counter: _Counter, streams: Any) -> Codes:
             file.seek(0)
             made[product.name] = product.read(file)
     source = drawn_from(made)
-    sampler = sampler_for(spec)
+    sampler = plan.sampler
     prepared = None if sampler.prepare is None else made[sampler.prepare.makes[0].name]
     model = source if source is made.get(URNS.name) else model_from_document(spec.domain, source)
     return sampler.open(model, prepared, streams)(0, ROWS)

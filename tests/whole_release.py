@@ -10,7 +10,7 @@ from deniable.mechanisms import drawn_from
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
 from schemas.spec.evaluation import EvaluationFigures
-from schemas.spec.plan import planned_steps, sampler_for
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.ledger.accounts import declared, source_marks
 from stores.ledger.charging import policy_of
@@ -127,11 +127,11 @@ def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_n
         accounts = account(workspace)
         parts = split(workspace, clean(workspace, validate(workspace, ingest(workspace))))
         made: dict[str, Reference] = {}
-        for step in planned_steps(spec):
+        for step in plan_release(spec).steps:
             read = None if step.counts is None else part(parts, step.counts)
             found = planned_step(workspace, step.task, read, tuple(made[name] for name in step.reads))
             made |= {reference.name: reference for reference in found}
-        prepare = sampler_for(spec).prepare
+        prepare = plan_release(spec).sampler.prepare
         model, seeds = drawn_from(made), None if prepare is None else made[prepare.makes[0].name]
         released = gather(workspace, [synthesize(workspace, model, seeds, block) for block in blocks(spec)], seeds)
         baseline = draw_baseline(workspace, part(parts, "parameters"))

@@ -21,8 +21,7 @@ from deniable.mechanisms import PlannedStep
 from deniable.privacy.accounting import best
 from deniable.privacy.group_privacy import of_person
 from deniable.privacy.loss import ConcentratedEvent, ExponentialEvent, Guarantee
-from schemas.spec.accounts import cost_of
-from schemas.spec.plan import learning_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from tasks.data.public_rows import PublicCounter
 from tests.mechanisms.table import CERTIFIED, CHARGED, LEARNERS, SAMPLERS
@@ -77,7 +76,7 @@ def steps_with_cost(spec: ReleaseSpec) -> Iterator[tuple[PlannedStep, Mapping[st
     What is made before is a public input of the audited step.
     """
     there: dict[str, Any] = {}
-    *before, last = learning_steps(spec)
+    *before, last = plan_release(spec).learning
     for step in before:
         if step.part is not None:
             yield step, dict(there)
@@ -173,7 +172,7 @@ def claim_of_choices(step: PlannedStep, together: int = 1) -> float | None:
 
 def guarantee_of(spec: ReleaseSpec, step: PlannedStep) -> Any:
     """Return what the release states for a step, for the records that it reads."""
-    stated = cost_of(spec, step).guarantee
+    stated = plan_release(spec).cost(step).guarantee
     if stated is None:
         raise ValueError(f"step {step.name} claims nothing")
     return stated

@@ -50,7 +50,7 @@ from deniable.learners.independent import histograms
 from deniable.learners.loglinear import exponential_mechanism
 from deniable.local import responding
 from deniable.privacy.loss import Guarantee
-from schemas.spec.plan import learning_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec
 from tests.mechanisms.table import CERTIFIED
 
@@ -121,7 +121,7 @@ def _plain(case: Case) -> Case:
 def _planned(case: Case, spec: ReleaseSpec, step: str) -> Case:
     """The audit of a step that is planned at a multiple of the epsilon that is claimed."""
     wrong = spec.model_copy(update={"learner": _dearer(spec.learner)})
-    planned = next(each for each in learning_steps(wrong) if each.name == step)
+    planned = next(each for each in plan_release(wrong).learning if each.name == step)
     return replace(_plain(case), experiment=replace(_step_of(case), step=planned))
 
 
@@ -171,7 +171,7 @@ def _certified_for_more() -> Case:
     case = next(case for case in cases_of_certificates() if case.name == "certificate of pegs_noisy, alone")
     asked = CERTIFIED["pegs_noisy"]
     spec = spec_with({**asked, "learner": {**asked["learner"], "certificate": {"share": 0.2}}})
-    planned = next(step for step in learning_steps(spec) if step.part is not None)
+    planned = next(step for step in plan_release(spec).learning if step.part is not None)
     return replace(case, experiment=replace(_step_of(case), step=planned))
 
 
@@ -235,7 +235,7 @@ def _times(table: Callable[[int], Any], factor: int, number: int) -> Any:
 def _noise_for_one() -> Case:
     case = _first(cases_of_persons(), "independent")
     spec = spec_of("independent")
-    planned = next(step for step in learning_steps(spec) if step.part is not None)
+    planned = next(step for step in plan_release(spec).learning if step.part is not None)
     return replace(_plain(case), experiment=replace(_step_of(case), step=planned))
 
 

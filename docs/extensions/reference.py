@@ -220,12 +220,12 @@ DOCUMENTS = {
 
 def documents_page() -> str:
     """The documents of a release, as the code writes them for the example of the guides."""
-    from schemas.spec.accounts import accounts_of
+    from schemas.spec.plan import plan_release
     from schemas.spec.release_spec import load_spec
     from stores.statement.statement import statement, statement_in_words
 
     spec = load_spec(SPEC)
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     examples = {
         "privacy.json": json.dumps(statement("village-1", spec, accounts), indent=2, ensure_ascii=False),
         "PRIVACY.md": statement_in_words("village-1", spec, accounts),

@@ -22,7 +22,7 @@ from flows.released import Released
 from flows.summary import internal_lines, public_lines
 from infra.cluster.choosing import cluster_runner
 from infra.environment import default_state_folder
-from schemas.spec.plan import amounts_of_work
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec
 from stores.keys.custodian_key import CUSTODIAN_MADE, custodian_key_place
 from stores.keys.signing_keys import signing_key
@@ -76,7 +76,7 @@ def watched(spec: ReleaseSpec, state: Path) -> Iterator[TaskRunner[Any]]:
     before = _published(state)
     remember_costs(state)
     try:
-        with Screen(amounts_of_work(spec)) as screen, watching(screen):
+        with Screen(plan_release(spec).work) as screen, watching(screen):
             yield cluster_runner(state) or ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1)
     except (KeyboardInterrupt, Exception) as error:
         if not is_of_a_signal(error):

@@ -40,9 +40,9 @@ from deniable.privacy.loss import (
 from deniable.privacy.neighbours import records_used
 from deniable.privacy.rounding import rounded_down, rounded_up
 from deniable.privacy.step_costs import StepCost, added_up, with_paid
-from schemas.spec.accounts import Accounts, accounts_of
+from schemas.spec.accounts import Accounts
 from schemas.spec.decision import Policy
-from schemas.spec.plan import lost_analyses, planned_steps
+from schemas.spec.plan import ReleasePlan, lost_analyses, plan_release
 from schemas.spec.publication import missing
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.accounts import require_account
@@ -73,7 +73,8 @@ def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> in
         0 if the budget would allow the release now, 1 if it would be refused.
     """
     remember_costs(state)
-    accounts = accounts_of(spec)
+    plan = plan_release(spec)
+    accounts = plan.accounts
     console = Console(highlight=False)
     drawn = spec.synthesis
     wanted = f"{drawn.records:,} records"
@@ -84,9 +85,7 @@ def show_plan(spec: ReleaseSpec, state: Path, *, everything: bool = False) -> in
     console.print(verdict)
     console.print()
     console.print(
-        _two_columns(
-            [*_claims(spec, accounts), *charged, *_rehearsed(spec, state), ("next", what_comes_next(state, spec))]
-        )
+        _two_columns([*_claims(plan), *charged, *_rehearsed(spec, state), ("next", what_comes_next(state, spec))])
     )
     if spec.derived:
         console.print("\n[bold]What the spec leaves out[/bold], derived from the spec and the schema")
@@ -130,8 +129,9 @@ def _derived(spec: ReleaseSpec) -> Iterator[tuple[str, str]]:
         yield entry.entry, f"{entry.value} ({entry.reason})"
 
 
-def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
+def _claims(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     """Yield what the release would claim, and who would decide on its publication."""
+    spec, accounts = plan.spec, plan.accounts
     relation = accounts.relation
     used = f"; {records_used(relation.most_records, ' of each')}" if relation.kind == "person" else ""
     yield "privacy unit", f"{relation.unit}{used}"
@@ -152,13 +152,12 @@ def _claims(spec: ReleaseSpec, accounts: Accounts) -> Iterator[tuple[str, str]]:
         yield "not stated", f"{', '.join(left)} (deniable release publication lists them)"
     if (unused := unused_buckets(spec)) is not None:
         yield "not used", unused
-    steps = list(planned_steps(spec))
-    yield from (("caution", f"{step.caution}{_HELD * step.is_held}") for step in steps if step.caution)
-    tails = [tail for step in steps for tail in step.tails]
+    yield from (("caution", f"{step.caution}{_HELD * step.is_held}") for step in plan.steps if step.caution)
+    tails = [tail for step in plan.steps for tail in step.tails]
     yield from (("tail", _tail(tail, spec.synthesis.records)) for tail in tails)
     if noisy := [tail.attribute for tail in tails if tail.is_noisy(spec.synthesis.records)]:
         yield "caution", _noisy_tails(noisy)
-    yield from (("caution", lost) for lost in lost_analyses(spec))
+    yield from (("caution", lost) for lost in lost_analyses(plan))
 
 
 def _tail(tail: Tail, records: int) -> str:

@@ -12,7 +12,6 @@ from deniable.ledger.budget import LIFETIME, Tally, cost_of, counted
 from deniable.ledger.entries import Cost, SeedCost, day_of
 from deniable.ledger.state import Charged, NoPolicy
 from deniable.privacy.rounding import rounded, rounded_down, rounded_up
-from schemas.spec.accounts import accounts_of
 from stores.ledger.charging import open_ledger, planned_charges
 from stores.vault.workspace import Workspace
 
@@ -133,7 +132,7 @@ def spending(workspace: Workspace) -> Spending | None:
             caps.append(SpentOfCap(balance.cap, symbol, limit, known, spent))
     history, tally = _history(charges, seed_cost, workspace.release_id)
     limit = next(balance.limit for balance in balances if balance.cap == LIFETIME)
-    asked = cost_of(planned_charges(workspace.spec, accounts_of(workspace.spec)), seed_cost)
+    asked = cost_of(planned_charges(workspace.spec, workspace.plan.accounts), seed_cost)
     return Spending(
         dataset,
         tuple(caps),

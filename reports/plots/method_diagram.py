@@ -19,7 +19,7 @@ from reports.figures.numbers import cost
 from reports.plots.shapes import Place, draw_arrow, draw_bar, draw_box, draw_ribbon, make_sheet
 from reports.plots.theme import GRID, HOLDOUT, INK, MUTED, RELEASED, TARGET, TRAINING
 from schemas.spec.accounts import Accounts
-from schemas.spec.plan import learning_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec
 
 _PURPOSES = {
@@ -136,7 +136,7 @@ def _taken(spec: ReleaseSpec, accounts: Accounts) -> list[_Taken]:
         _Taken(_LEARNT.get(step.step, "Probabilities"), _spent(step.guarantee), step.part) for step in accounts.learnt
     ]
     if accounts.relation.why_none:
-        counted = [step for step in learning_steps(spec) if step.counts is not None]
+        counted = [step for step in plan_release(spec).learning if step.counts is not None]
         read = spec.split.probabilities
         taken += [
             _Taken("Probabilities", ("exact counts",), str(step.counts) if step.counts in read else SHARED)

@@ -17,7 +17,6 @@ from deniable.privacy.loss_laws import without_law
 from deniable.privacy.neighbours import RECORD, Relation
 from deniable.privacy.step_costs import JointCost, StepCost, combine, joint_cost, with_paid
 from deniable.samplers.registry import words_of
-from schemas.spec.plan import learning_steps, sampler_for
 from schemas.spec.release_spec import ReleaseSpec
 
 
@@ -150,21 +149,19 @@ class SpentSoFar:
     discoveries: int = 0
 
 
-def accounts_of(spec: ReleaseSpec) -> Accounts:
-    """Compute the cost of a release.
+def account(spec: ReleaseSpec, learning: Sequence[PlannedStep], prepare: PlannedStep | None) -> Accounts:
+    """Add up the cost of a release; see ReleasePlan.accounts.
 
     Args:
         spec: the release spec.
-
-    Returns:
-        The accounts.
+        learning: the steps that make the model.
+        prepare: the step of the sampler, if it has one.
 
     Raises:
         Refused: the guarantee for one record stated in the spec does not hold.
     """
-    learnt = [cost_of(spec, step) for step in learning_steps(spec) if step.part is not None]
-    prepare = sampler_for(spec).prepare
-    drawn = [] if prepare is None else [drawn_cost(spec, prepare, learnt)]
+    learnt = [cost_of(spec, step) for step in learning if step.part is not None]
+    drawn = [] if prepare is None else [charged_cost(spec, prepare, learning)]
     steps, person, paid = [*learnt, *drawn], spec.person, paid_elsewhere(dict(spec.learner))
     relation = relation_of(dict(spec.learner), None if person is None else person.document())
     return Accounts(
@@ -181,17 +178,12 @@ def accounts_of(spec: ReleaseSpec) -> Accounts:
     )
 
 
-def cost_when_charged(spec: ReleaseSpec, step: PlannedStep) -> StepCost:
+def charged_cost(spec: ReleaseSpec, step: PlannedStep, learning: Sequence[PlannedStep]) -> StepCost:
     """The cost of a step, with that together with the learner's steps if it is charged so."""
-    if not step.joins_learner:
-        return cost_of(spec, step)
-    return drawn_cost(spec, step, [cost_of(spec, each) for each in learning_steps(spec) if each.part is not None])
-
-
-def drawn_cost(spec: ReleaseSpec, step: PlannedStep, learnt: Sequence[StepCost]) -> StepCost:
-    """The cost of the sampler's step, given those of the learner's."""
     alone = cost_of(spec, step)
-    return replace(alone, joint=joint_cost(alone, learnt)) if step.joins_learner else alone
+    if not step.joins_learner:
+        return alone
+    return replace(alone, joint=joint_cost(alone, [cost_of(spec, each) for each in learning if each.part is not None]))
 
 
 def _total(steps: Sequence[StepCost]) -> Guarantee | None:

@@ -10,7 +10,7 @@ from deniable.ledger.budget import LIFETIME, NOTHING, Balance, cost_of, counted
 from deniable.ledger.entries import Cost
 from deniable.ledger.state import NoPolicy
 from deniable.privacy.rounding import rounded_down, rounded_up
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.refresh import RefreshBudget
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import planned_charges, policy_of
@@ -47,7 +47,7 @@ def require_share(spec: ReleaseSpec, state: Path) -> None:
         )
     balance = _lifetime(spec, state)
     share = share_of(balance, spec.refresh.budget)
-    asked = cost_of(planned_charges(spec, accounts_of(spec)), balance.seed_cost)
+    asked = cost_of(planned_charges(spec, plan_release(spec).accounts), balance.seed_cost)
     if asked.epsilon > share.epsilon or asked.delta > share.delta:
         raise ShareExceeded(
             f"a refresh of dataset {balance.dataset} may spend epsilon {rounded_down(share.epsilon)} and delta "

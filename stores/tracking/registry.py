@@ -19,7 +19,6 @@ from deniable.foundation.errors import Refused
 from deniable.privacy.loss import TRIVIAL
 from deniable.record.standing import ReleaseStanding
 from schemas.provenance import RECORD, Provenance, Spent
-from schemas.spec.accounts import accounts_of
 from stores.servers.ui_links import artifact_page, mlflow_pages, registered_name, releases_page, run_page
 from stores.statement.statement import TEMPLATES, statement_in_short
 from stores.tracking.client import recording
@@ -199,7 +198,7 @@ def _description(workspace: Workspace, record: Provenance, experiment: str) -> s
     release = run_page(experiment, workspace.mlflow_run_id)
     return TEMPLATES.get_template("VERSION.md.jinja").render(
         record=record,
-        in_short=" ".join(statement_in_short(accounts_of(workspace.spec)).split()),
+        in_short=" ".join(statement_in_short(workspace.plan.accounts).split()),
         release=release,
         signed=artifact_page(experiment, workspace.mlflow_run_id, f"public/{RECORD}"),
     )

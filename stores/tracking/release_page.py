@@ -16,7 +16,6 @@ from mlflow.entities.model_registry import ModelVersion
 from deniable.privacy.loss import TRIVIAL
 from deniable.privacy.rounding import rounded_up
 from schemas.provenance import RECORD, Provenance, Resource, Spent
-from schemas.spec.accounts import accounts_of
 from schemas.spec.flow_steps import flow_steps
 from stores.servers.ui_links import (
     artifact_page,
@@ -68,7 +67,7 @@ def complete_page(workspace: Workspace, record: Provenance, version: ModelVersio
         previous = _run_of(client, experiment, record.release.previous)
         description = TEMPLATES.get_template("RELEASE.md.jinja").render(
             record=record,
-            in_short=" ".join(statement_in_short(accounts_of(workspace.spec)).split()),
+            in_short=" ".join(statement_in_short(workspace.plan.accounts).split()),
             table=table,
             version=version,
             pages=_pages(experiment, run_id, record, version),

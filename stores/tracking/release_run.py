@@ -16,7 +16,7 @@ from mlflow.protos.databricks_pb2 import PERMISSION_DENIED, ErrorCode
 
 from deniable.foundation.errors import Refused
 from deniable.mechanisms import MODEL
-from schemas.spec.plan import products_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tracking.client import FAILURE, PARENT, USER, RecordFailed, closing_run, place_of_artifacts, recording
 from stores.tracking.experiment_page import DESCRIPTION, experiment_of
@@ -48,7 +48,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
     """
 
     def begun(client: MlflowClient, experiment: str) -> Run:
-        if MODEL.name in products_of(spec):
+        if MODEL.name in plan_release(spec).products:
             reserve_name(client, spec.dataset_name, experiment)
         return _new_run(client, experiment, release_id, spec)
 

@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -31,6 +32,7 @@ from stores.vault.private_files import PRIVATE_FILE, PRIVATE_FOLDER
 
 if TYPE_CHECKING:
     from deniable.foundation.keys import ReleaseKey
+    from schemas.spec.plan import ReleasePlan
 
 COUNTS_FILE = "counts-{}.npz"
 """Name of a worker's counts, until they are added up."""
@@ -52,6 +54,17 @@ class Workspace:
     release_id: str
     spec: ReleaseSpec
     mlflow_run_id: str
+
+    @cached_property
+    def plan(self) -> "ReleasePlan":
+        """What the release does and costs; made once in each process."""
+        from schemas.spec.plan import plan_release  # noqa: PLC0415 - imports learners
+
+        return plan_release(self.spec)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the plan out, which is made anew where it is needed: it holds functions."""
+        return {name: value for name, value in self.__dict__.items() if name != "plan"}
 
     @property
     def vault(self) -> Path:

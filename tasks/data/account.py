@@ -1,6 +1,6 @@
 """Compute the cost of the release before it reads a record."""
 
-from schemas.spec.accounts import Accounts, accounts_of
+from schemas.spec.accounts import Accounts
 from stores.ledger.charging import require_room
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
@@ -21,7 +21,7 @@ def account(workspace: Workspace) -> Accounts:
         BudgetExceeded: the dataset's budget has no room for it.
     """
     with recorded_step(workspace, "account") as step:
-        accounts = accounts_of(workspace.spec)
+        accounts = workspace.plan.accounts
         require_room(workspace, accounts)
         step.planned(accounts.total, accounts.events)
         spent = accounts.total or accounts.model_stated

@@ -13,7 +13,7 @@ from deniable.measurements.foreseen_uses import Foreseen, foreseen
 from schemas.references import Audience, Reference
 from schemas.spec.decision import Outcome, outcome_of
 from schemas.spec.evaluation import EvaluationFigures, Verdict
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec
 from stores.own_files import read_own
 from stores.tables.tables import read_codes
@@ -108,7 +108,7 @@ def held_by_plan(outcome: Outcome, spec: ReleaseSpec) -> Outcome:
         outcome: the result so far.
         spec: the spec, from which the plan follows.
     """
-    reasons = [step.caution for step in planned_steps(spec) if step.is_held and step.caution]
+    reasons = [step.caution for step in plan_release(spec).steps if step.is_held and step.caution]
     return _held(outcome, *reasons) if reasons else outcome
 
 

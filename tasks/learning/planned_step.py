@@ -8,9 +8,6 @@ from deniable.measurements.document import with_sampling
 from deniable.mechanisms import MEASURED, Counter, EarlierRelease, Made, PlannedStep, Product, PublicTable
 from reports.plots.products import picture_of
 from schemas.references import Audience, Reference
-from schemas.spec.accounts import accounts_of, cost_of, cost_when_charged
-from schemas.spec.plan import planned_steps, products_of
-from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import commit, opened_streams, require_not_confidential, reserve
 from stores.tracking.model_record import record_model
 from stores.tracking.step_run import StepRecord, recorded_step
@@ -39,12 +36,12 @@ def planned_step(
     Raises:
         Refused: the spec has no such step, or it would count a table without noise that a ledger knows as confidential.
     """
-    plan = step_of(workspace.spec, step)
+    plan = workspace.plan.step(step)
     read = given if part is None else (part, *given)
     with recorded_step(workspace, plan.task, inputs=read) as record:
         if plan.shown:
             record.parameters(**plan.shown)
-        products = {item.name: read_product(products_of(workspace.spec)[item.name], item) for item in given}
+        products = {item.name: read_product(workspace.plan.products[item.name], item) for item in given}
         if plan.foresee is not None:
             plan.foresee(products)
         if part is not None and plan.part is None:
@@ -52,34 +49,21 @@ def planned_step(
         charge = None if part is None or plan.part is None else _reserve(workspace, plan, part, given)
         made = _run(workspace, plan, part, given, products)
         if charge is not None:
-            cost = cost_of(workspace.spec, plan)
+            cost = workspace.plan.cost(plan)
             record.spent(cost.guarantee, cost.events)
         _record_figures(record, made)
         kept = {product.name: _keep(record, product, made) for product in plan.makes}
         if charge is not None and not plan.draws_later:
             commit(workspace, charge, kept.get("model", next(iter(kept.values()))))
         if "model" in kept:
-            record_model(record, kept["model"], accounts_of(workspace.spec).model)
+            record_model(record, kept["model"], workspace.plan.accounts.model)
         # The draws of a later step are committed by that step, under the charge that its input carries.
         paid = {"charge": charge} if charge is not None and plan.draws_later else {}
         return tuple(reference.model_copy(update=paid) for reference in kept.values())
 
 
-def step_of(spec: ReleaseSpec, task: str) -> PlannedStep:
-    """Return the planned step that a task carries out.
-
-    Raises:
-        Refused: the spec has no such step.
-    """
-    for step in planned_steps(spec):
-        if step.task == task:
-            return step
-    raise Refused(f"a step must be one of those that the spec plans, got {task}; name its learner and its guarantee.")
-
-
 def _reserve(workspace: Workspace, plan: PlannedStep, part: Reference, given: tuple[Reference, ...]) -> str:
-    cost = cost_when_charged(workspace.spec, plan)
-    return reserve(workspace, cost, part, *given, parameters=dict(plan.parameters))
+    return reserve(workspace, workspace.plan.charge(plan), part, *given, parameters=dict(plan.parameters))
 
 
 def _run(

@@ -3,7 +3,6 @@
 from deniable.mechanisms import MODEL
 from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
-from schemas.spec.plan import products_of
 from stores.keys.signed_record import read_signed, signed_now, signed_text
 from stores.keys.signing_keys import signing_key
 from stores.record.provenance import internal_record
@@ -37,7 +36,7 @@ def seal(workspace: Workspace) -> Reference:
         key = signing_key(workspace.state)
         public = read_signed(workspace.release_folder / RECORD)
         # A release with records drawn from exact counts has no model.
-        has_model = MODEL.name in products_of(workspace.spec)
+        has_model = MODEL.name in workspace.plan.products
         version = register_model(workspace, public.record, public.digest) if has_model else None
         complete_page(workspace, public.record, version, sealing=step.run_id)
         record = internal_record(

@@ -5,7 +5,6 @@ from functools import partial
 from deniable.foundation.tables import FamilyCounts
 from deniable.models.graph import Graph
 from schemas.references import Audience, Reference
-from schemas.spec.plan import baseline_for
 from stores.tables.tables import read_codes, write_codes
 from stores.tracking.step_run import recorded_step
 from stores.vault.workspace import Workspace
@@ -30,7 +29,7 @@ def draw_baseline(workspace: Workspace, parameters: Reference) -> Reference | No
     """
     domain = workspace.spec.domain
     with recorded_step(workspace, "draw_baseline", inputs=[parameters]) as step:
-        mechanism = baseline_for(workspace.spec)
+        mechanism = workspace.plan.baseline
         if mechanism is None:
             return None
         graph = Graph.without_edges(domain)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from deniable.foundation.domain import Codes
 from deniable.mechanisms import Draw
 from schemas.references import Audience, Reference
-from schemas.spec.plan import products_of, sampler_for
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import opened_streams
 from stores.tables.tables import write_codes
@@ -96,15 +95,14 @@ def _draw(workspace: Workspace, model: Reference, seeds: Reference | None, seede
         seeds: what the sampler prepared.
         seeded: the number of records of each chunk that start from a seed is appended, if the sampler counts them.
     """
-    spec = workspace.spec
-    prepared = None if seeds is None else read_shared(products_of(spec)[seeds.name], seeds)
+    plan, sampler = workspace.plan, workspace.plan.sampler
+    prepared = None if seeds is None else read_shared(plan.products[seeds.name], seeds)
     inputs = model.digest if seeds is None else f"{model.digest} {seeds.digest}"
-    sampler = sampler_for(spec)
     # If the preparing step paid for the draws, they have that step's version.
     step = "synthesize" if sampler.prepare is None or not sampler.prepare.draws_later else sampler.prepare.name
     counted = (seeded.append,) if sampler.counts_seeds else ()
     streams = opened_streams(workspace, step, inputs)
-    return sampler.open(read_drawn_from(spec.domain, model), prepared, streams, *counted)
+    return sampler.open(read_drawn_from(plan.domain, model), prepared, streams, *counted)
 
 
 synthesize_task = as_task(synthesize, amount=_drawn, part=_named)

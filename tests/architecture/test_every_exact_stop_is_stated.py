@@ -35,7 +35,6 @@ NOT_BY_ROWS = {
     "tasks/data/public_rows.py counted_publicly": "the public file has no valid row",
     "tasks/data/public_rows.py _stated_file": "the digest of the public file",
     "tasks/evaluation/evaluate_utility.py _on_public_table": "the number of rows of a public table",
-    "tasks/learning/planned_step.py step_of": "the spec",
     "tasks/learning/planned_step.py count": "the plan of a step",
     "tasks/publication/publish.py publish": "the audience of a file",
     "tasks/publication/publish.py _published_before": "what is in a public folder",

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from deniable.privacy.composition import sequential
-from schemas.spec.accounts import Accounts, accounts_of
+from schemas.spec.accounts import Accounts
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from tests.extent import spread
 from tests.small_release import SPEC, write_small_release
@@ -26,7 +27,7 @@ SHARED = {"shared": 0.8, "holdout": 0.2}
 
 
 def accounts(folder: Path, **changes: Any) -> Accounts:
-    return accounts_of(load_spec(write_small_release(folder, people=[], **changes)))
+    return plan_release(load_spec(write_small_release(folder, people=[], **changes))).accounts
 
 
 def test_disjoint_parts_are_combined_by_the_joint_split(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from schemas.spec.accounts import Accounts, accounts_of
+from schemas.spec.accounts import Accounts
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.statement.statement import in_words, statement, statement_in_words
 from tests.mechanisms.table import LEARNERS, ROWS, SAMPLERS
@@ -43,7 +44,7 @@ class Said:
 @pytest.fixture(scope="module", params=KINDS)
 def said(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Said:
     spec = load_spec(write_small_release(tmp_path_factory.mktemp("spec"), **{"people": [], **KINDS[request.param]}))
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     words = " ".join(statement_in_words("release-1", spec, accounts).split())
     return Said(accounts, words, statement("release-1", spec, accounts))
 

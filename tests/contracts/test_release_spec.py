@@ -11,7 +11,7 @@ import pytest
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import KNOWN_FORMATS, FileSource, ReleaseSpec, load_spec
 from tests import small_release
 from tests.mechanisms.table import LEARNERS
@@ -527,7 +527,7 @@ def test_given_omega_lowers_the_cost_of_candidates_and_is_left_out_by_default(tm
     given = load_spec(write_small_release(tmp_path / "given", synthesis__given_omega=True))
     assert "given_omega" not in every.model_dump(mode="json")["synthesis"]
     assert given.model_dump(mode="json")["synthesis"]["given_omega"] is True
-    costs = [accounts_of(spec).candidates for spec in (every, given)]
+    costs = [plan_release(spec).accounts.candidates for spec in (every, given)]
     assert costs[0] is not None
     assert costs[1] is not None
     assert costs[1].epsilon < costs[0].epsilon / 1.5

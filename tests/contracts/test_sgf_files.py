@@ -9,7 +9,7 @@ from deniable.cli.dispatch import main
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
 from schemas.codebooks.sgf_files import read_configuration, read_description
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 
 CONFIG = """[all]
@@ -68,7 +68,7 @@ def test_attributes_values_and_bins_become_the_schema(folder: Path) -> None:
 
 def test_graph_order_and_configuration_become_the_spec(folder: Path) -> None:
     spec = spec_of(folder)
-    structure = next(iter(planned_steps(spec)))
+    structure = next(iter(plan_release(spec).steps))
     graph = structure.run(None, {}, None).products["graph"]  # type: ignore[arg-type] # it reads nothing
     assert graph["order"] == ["age", "sex", "work", "income"]
     assert {child: [each["name"] for each in those] for child, those in graph["parents"].items()} == {

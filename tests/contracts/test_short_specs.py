@@ -20,9 +20,8 @@ from deniable.plausible_deniability.pass_law import shift_of
 from deniable.privacy.composition import joint_split
 from deniable.privacy.loss import Guarantee
 from flows.cli.planning import show_plan
-from schemas.spec.accounts import accounts_of
 from schemas.spec.defaults import completed, epsilon_of_part
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.ledger.charging import planned_charges
 from tests.small_release import SCHEMA, SPEC, write_small_release
@@ -66,7 +65,7 @@ def test_four_entries_are_a_spec(tmp_path: Path) -> None:
 
 
 def test_its_epsilon_is_that_of_the_whole_release(tmp_path: Path) -> None:
-    total = accounts_of(short(tmp_path, epsilon=2, delta=1e-6)).total
+    total = plan_release(short(tmp_path, epsilon=2, delta=1e-6)).accounts.total
     assert total is not None
     assert 1.99 < total.epsilon <= 2
     assert total.delta <= 1e-6
@@ -153,7 +152,7 @@ def test_a_table_without_a_target_has_one_in_the_evaluation(tmp_path: Path, colu
 def test_an_epsilon_is_enough_for_learners_with_one_budget(tmp_path: Path, kind: str) -> None:
     asked = {"learner": {"kind": kind}}
     if kind in {"loglinear", "marginals", "independent", "mst", "aim", "pegs_noisy"}:
-        total = accounts_of(short(tmp_path, **asked)).total
+        total = plan_release(short(tmp_path, **asked)).accounts.total
         assert total is not None
         assert total.epsilon <= 1
     elif kind != "nist_mst":  # which needs a public file as well
@@ -207,7 +206,7 @@ def test_nothing_need_be_held_out(tmp_path: Path) -> None:
     assert spec.split.probabilities == {"shared": 1}
     assert not spec.is_evaluated
     assert spec.decision is not None
-    total = accounts_of(spec).total
+    total = plan_release(spec).accounts.total
     assert total is not None
     assert 0.99 < total.epsilon <= 1
 
@@ -242,13 +241,13 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
 
 @pytest.mark.slow
 def test_records_and_plausible_seeds_are_a_whole_entry(seeded: ReleaseSpec) -> None:
-    accounts = accounts_of(seeded)
+    accounts = plan_release(seeded).accounts
     assert accounts.total is not None
     assert 0.98 < accounts.total.epsilon <= 1
     assert accounts.total.delta <= 1e-6
     assert cost_of(planned_charges(seeded, accounts)).epsilon <= 1, "the account that it opens has room for it"
     assert float(cost_of(planned_charges(seeded, accounts)).epsilon) == pytest.approx(accounts.total.epsilon)
-    assert "synthesis.public_rows is 6,000, state more if more are read" in [*planned_steps(seeded)][-1].caution
+    assert "synthesis.public_rows is 6,000, state more if more are read" in [*plan_release(seeded).steps][-1].caution
 
 
 def test_what_a_total_of_model_and_seeds_leaves_out_is_derived(tmp_path: Path) -> None:
@@ -278,7 +277,7 @@ def test_every_number_may_be_given_by_hand(tmp_path: Path) -> None:
         2000,
     )
     assert spec.synthesis.delta == Fraction("2e-7")
-    total = accounts_of(spec).total
+    total = plan_release(spec).accounts.total
     assert total is not None
     assert total.epsilon <= 1
     assert total.delta == pytest.approx(9e-7, rel=1e-6)

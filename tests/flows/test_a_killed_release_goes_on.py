@@ -20,7 +20,7 @@ from deniable.record.attestation import Envelope, verify
 from flows.cli.release.discard import discard_release
 from flows.release import release
 from schemas.provenance import RECORD
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.keys.signed_record import read_signed
 from stores.keys.trust_file import trusted_keys
@@ -242,7 +242,7 @@ def test_a_release_killed_before_it_was_reported_is_reported_and_another_begins_
 def exact_budget(folder: Path, **changes: Any) -> dict[str, float]:
     """A budget that has room for the release once, and for nothing more."""
     spec = load_spec(write_small_release(folder / "asked", people=[], **changes))
-    cost = cost_of(planned_charges(spec, accounts_of(spec)))
+    cost = cost_of(planned_charges(spec, plan_release(spec).accounts))
     return {"epsilon": float(cost.epsilon) * (1 + 1e-12), "delta": float(cost.delta) * (1 + 1e-12)}
 
 

@@ -14,7 +14,7 @@ from flows.release import release
 from flows.replay import replay
 from schemas.provenance import RECORD
 from schemas.references import Audience, Reference
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.keys.signed_record import read_signed
 from stores.record.folder_verification import verified_release
@@ -73,7 +73,7 @@ def test_it_is_measured_on_the_public_table_which_pages_and_record_name(made: "R
     assert named in report
     assert "risk was not measured" in report
     assert 'id="risk"' not in report
-    whole = accounts_of(load_spec(write_spec(tmp_path / "other", evaluation={})))
+    whole = plan_release(load_spec(write_spec(tmp_path / "other", evaluation={}))).accounts
     assert record.cost.total is not None
     assert whole.total is not None
     assert record.cost.total.epsilon == whole.total.epsilon, "the comparison costs nothing"

@@ -16,7 +16,7 @@ from deniable.record.standing import Status
 from flows.cli.planning import show_plan
 from flows.release import release
 from flows.released import Released
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import note_publication
 from stores.ledger.ledger import Ledger, ledger_place
@@ -44,7 +44,7 @@ def test_the_plan_is_made_without_the_data_and_says_what_is_left(
 ) -> None:
     spec = load_spec(seedless(tmp_path / "spec", budget={"epsilon": 3, "delta": 0.1}))
     (tmp_path / "spec" / "people.csv").unlink()
-    total = accounts_of(spec).total
+    total = plan_release(spec).accounts.total
     assert total is not None
     first = (
         "200 records; seedless",

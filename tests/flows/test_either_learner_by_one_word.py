@@ -14,7 +14,7 @@ from deniable.foundation.keys import ReleaseKey
 from flows.release import release
 from flows.released import Released
 from schemas.provenance import RECORD
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from stores.servers.ui_links import mlflow_pages, prefect_pages
 from stores.vault.workspace import Workspace
 from tests.html_page import Page
@@ -77,7 +77,7 @@ def require_that_the_learner_is_another(made: Workspace) -> None:
     assert any(graph["parents"].values())
     records = pd.read_parquet(folder / "synthetic.parquet")
     assert 100 < len(records) <= 500
-    accounts = accounts_of(made.spec)
+    accounts = plan_release(made.spec).accounts
     assert accounts.structure is None
     assert accounts.parameters.epsilon <= 1
     assert {step.step for step in accounts.steps} >= {"learn_parameters"}

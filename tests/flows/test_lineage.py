@@ -19,7 +19,7 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.privacy.loss import DiscreteLaplaceEvent, Guarantee
 from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import DISCOVERY_STEPS, flow_steps
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.servers.ui_links import TRAINING_PAGES
 from stores.tracking import client as tracking_client
@@ -117,7 +117,7 @@ def test_every_step_there_is_has_its_description(tmp_path: Path) -> None:
     named = [re.findall(r'recorded_step\(\s*workspace,\s*"(\w+)"', text) for text in texts]
     assert sum("recorded_step(" in text for text in texts) == sum(bool(names) for names in named)
     spec = load_spec(write_small_release(tmp_path, people=[]))
-    planned = {step.task for step in planned_steps(spec)}
+    planned = {step.task for step in plan_release(spec).steps}
     steps = planned | {name for names in named for name in names}
     assert flow_steps(spec).keys() == steps - DISCOVERY_STEPS.keys()
     assert DISCOVERY_STEPS.keys() <= steps

@@ -17,7 +17,7 @@ from deniable.learners.mapped import Drawing
 from deniable.samplers.mapped import GUARANTEES
 from reports.figures.confidentiality_map import ConfidentialityMap, MapPoint, Measure, as_csv
 from reports.pages.confidentiality_map import render_map
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.vault.lease import LEASE
 from tasks.data import reading
@@ -78,9 +78,9 @@ def test_records_from_seeds_cost_at_least_what_a_release_of_them_would(
         records = 300 if guarantee.has_total else 40
         learner, synthesis = guarantee.entries(domain, 600, records, 1.0)
         asked = {"learner": plain(learner), "synthesis": plain(synthesis), "split": {"shared": 1, "holdout": 0}}
-        total = accounts_of(
+        total = plan_release(
             load_spec(write_small_release(tmp_path / str(number), **{**QUICK, **asked, "thresholds": {}}))
-        ).total
+        ).accounts.total
         assert total is not None
         assert 0.9 * stated[guarantee.curve] < total.epsilon <= stated[guarantee.curve] * (1 + 1e-6), guarantee.curve
 

@@ -21,8 +21,9 @@ from flows.released import Released
 from flows.replay import ReplayDiffers, replay
 from schemas import datasets
 from schemas.provenance import RECORD, Provenance
-from schemas.spec.accounts import Accounts, accounts_of
-from schemas.spec.release_spec import ReleaseSpec, load_spec
+from schemas.spec.accounts import Accounts, account
+from schemas.spec.plan import ReleasePlan
+from schemas.spec.release_spec import load_spec
 from stores.keys.signed_record import read_signed, signed_text
 from stores.keys.signing_keys import new_key, signing_key
 from stores.record.replay_comparison import Replayed
@@ -316,11 +317,11 @@ def test_another_environment_or_code_is_the_reason_where_a_step_differs_and_none
 def test_a_change_of_the_accounting_is_caught_where_it_is_worked_out(
     elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cheaper(spec: ReleaseSpec) -> Accounts:
-        accounts = accounts_of(spec)
+    def cheaper(plan: ReleasePlan) -> Accounts:
+        accounts = account(plan.spec, plan.learning, plan.sampler.prepare)
         return replace(accounts, model=replace(accounts.model, epsilon=accounts.model.epsilon / 2))
 
-    monkeypatch.setattr("tasks.data.account.accounts_of", cheaper)
+    monkeypatch.setattr(ReleasePlan, "accounts", property(cheaper))
     replayed = differs(elsewhere)
     assert replayed.first is not None
     assert (replayed.first.step, replayed.first.said) == ("account", "it computed a different cost")

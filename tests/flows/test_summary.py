@@ -9,8 +9,8 @@ from rich.console import Console
 from flows.cli.making import print_summary
 from flows.released import Released
 from schemas.references import Audience, Reference
-from schemas.spec.accounts import accounts_of
 from schemas.spec.evaluation import EvaluationFigures
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import open_ledger, policy_of
 from stores.vault.workspace import Workspace
@@ -35,7 +35,7 @@ def summary(folder: Path, *, records: int = 400, width: int = 80) -> str:
         utility=FOUND,
         risk=FOUND,
         verdicts=(),
-        accounts=accounts_of(spec),
+        accounts=plan_release(spec).accounts,
         report=_reference(str(workspace.shelf / "report.html"), Audience.INTERNAL),
         record=_reference(str(workspace.shelf / "record.dsse.json"), Audience.INTERNAL),
     )

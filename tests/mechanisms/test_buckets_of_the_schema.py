@@ -10,7 +10,7 @@ from deniable.foundation.domain import Domain
 from deniable.foundation.keys import ReleaseKey
 from flows.cli.planning import unused_buckets
 from schemas.references import Audience, Reference
-from schemas.spec.plan import learning_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.tracking.release_run import recorded_release
 from stores.vault.workspace import Workspace
@@ -45,7 +45,7 @@ def learnt(folder: Path, kind: str, schema: str) -> dict[str, str]:
         account(workspace)
         parts = split(workspace, clean(workspace, validate(workspace, ingest(workspace))))
         made: dict[str, Reference] = {}
-        for step in learning_steps(spec):
+        for step in plan_release(spec).learning:
             read = None if step.part is None else part(parts, step.part)
             found = planned_step(workspace, step.task, read, tuple(made[name] for name in step.reads))
             made |= {reference.name: reference for reference in found}

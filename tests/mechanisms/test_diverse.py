@@ -23,7 +23,7 @@ from deniable.ledger.entries import Cost, Policy
 from deniable.ledger.state import LedgerState
 from deniable.models.urns import EVEN, draw_blocks
 from deniable.privacy.urn_costs import UNIT
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import planned_charges
 from tests.charging import TIME, chain
@@ -135,7 +135,7 @@ def test_one_record_may_change_what_is_drawn_without_bound() -> None:
 
 
 def test_no_cost_is_stated_and_the_ledger_is_charged_delta_1(tmp_path: Path) -> None:
-    accounts = accounts_of(load_spec(write_small_release(tmp_path, **ASKED)))
+    accounts = plan_release(load_spec(write_small_release(tmp_path, **ASKED))).accounts
     assert accounts.total is None
     assert accounts.draws is None
     (step,) = accounts.steps
@@ -145,7 +145,7 @@ def test_no_cost_is_stated_and_the_ledger_is_charged_delta_1(tmp_path: Path) -> 
 
 def test_a_ledger_that_promises_anything_refuses_it(tmp_path: Path) -> None:
     spec = load_spec(write_small_release(tmp_path, **ASKED))
-    charges = planned_charges(spec, accounts_of(spec))
+    charges = planned_charges(spec, plan_release(spec).accounts)
 
     def books(delta: str) -> LedgerState:
         kept, limit = LedgerState(), Cost(epsilon=Fraction(100), delta=Fraction(delta))

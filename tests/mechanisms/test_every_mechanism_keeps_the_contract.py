@@ -29,8 +29,8 @@ from deniable.privacy.step_costs import part_delta, read_probability
 from deniable.samplers.registry import SAMPLERS as SAMPLERS_THERE
 from deniable.verification.planned_events import check_planned, expected_steps
 from deniable.verification.record import step_costs
-from schemas.spec.accounts import Accounts, accounts_of
-from schemas.spec.plan import planned_steps
+from schemas.spec.accounts import Accounts
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import note_publication, open_ledger, opened_streams
 from stores.statement.statement import TEMPLATES
@@ -73,7 +73,7 @@ class Made:
 
     @property
     def spending(self) -> list[PlannedStep]:
-        return [step for step in planned_steps(self.spec) if step.part is not None]
+        return [step for step in plan_release(self.spec).steps if step.part is not None]
 
 
 @pytest.fixture(scope="module", params=ROWS)
@@ -116,7 +116,7 @@ def as_in_part(events: tuple[MechanismEvent, ...], step: PlannedStep) -> list[Me
 
 def test_steps_make_what_the_verifier_expects_and_all_of_it_is_published(made: Made) -> None:
     expected = expected_steps(made.record["spec"]["document"])
-    for step in planned_steps(made.spec):
+    for step in plan_release(made.spec).steps:
         public = {product.name: product.file for product in step.makes if product.is_public}
         assert public == dict(expected[step.name].makes)
         assert set(public.values()) <= set(made.published.files)
@@ -124,7 +124,7 @@ def test_steps_make_what_the_verifier_expects_and_all_of_it_is_published(made: M
 
 def test_what_is_read_was_made_before(made: Made) -> None:
     there: set[str] = set()
-    for step in planned_steps(made.spec):
+    for step in plan_release(made.spec).steps:
         assert set(step.reads) <= there
         there |= {product.name for product in step.makes}
     assert ({"urns"} if made.spec.learner.is_drawn_from_counts else {"graph", "model"}) <= there
@@ -134,7 +134,7 @@ def test_every_step_that_reads_a_part_is_charged_once_with_its_events(made: Made
     charges = [entry.fact() for entry in open_ledger(made.drawn.workspace).entries()]
     charged = [fact for fact in charges if isinstance(fact, Charge)]
     assert [charge.step for charge in charged] == [step.name for step in made.spending]
-    for charge, cost in zip(charged, accounts_of(made.spec).steps, strict=True):
+    for charge, cost in zip(charged, plan_release(made.spec).accounts.steps, strict=True):
         assert charge.events == cost.events
         assert float(charge.claim.cost.epsilon) >= cost.charged.epsilon
         assert float(charge.claim.cost.delta) >= cost.charged.delta
@@ -218,7 +218,7 @@ def test_what_is_learnt_is_made_again_to_the_bit_and_noise_is_drawn_where_there_
         monkeypatch.setattr(law, "sample", told(law.sample, drawn))
     workspace, there = made.drawn.workspace, dict[str, Any]()
     parts = {path.stem: path for path in workspace.vault.rglob("*.parquet")}
-    for step in planned_steps(made.spec):
+    for step in plan_release(made.spec).steps:
         codes = [] if step.part is None else list(read_codes(parts[step.part], made.spec.domain))
         stated = next(each for each in made.record["steps"] if each["step"] == step.task)
         inputs = " ".join(thing["digest"] for thing in stated["inputs"])

@@ -7,8 +7,7 @@ import pytest
 
 from deniable.foundation.errors import InvalidInput
 from flows.cli.planning import show_plan
-from schemas.spec.accounts import accounts_of
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from tests.published import Published, faults
 from tests.small_release import SPEC, write_small_release
@@ -73,12 +72,12 @@ def test_another_graph_than_that_of_the_spec_does_not_verify(published: Publishe
 
 def test_a_given_graph_costs_nothing_and_its_digest_is_shown(tmp_path: Path) -> None:
     given = with_graph(tmp_path / "given", GRAPH)
-    structure, parameters = planned_steps(given)
+    structure, parameters = plan_release(given).steps
     assert (structure.part, structure.events, parameters.part) == (None, (), "parameters")
     other = with_graph(tmp_path / "other", {"parents": {}})
-    digests = {next(iter(planned_steps(spec))).shown["graph_sha256"] for spec in (given, other)}
+    digests = {next(iter(plan_release(spec).steps)).shown["graph_sha256"] for spec in (given, other)}
     assert len(digests) == 2
-    assert accounts_of(given).total == accounts_of(other).total
+    assert plan_release(given).accounts.total == plan_release(other).accounts.total
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_one_epsilon_for_the_whole_release_suffices_with_a_given_graph(tmp_path:
         "name: small\ndataset: people.py\nsource: people.csv\nepsilon: 1\n"
         "learner: {kind: cfs, noise: laplace, graph: {parents: {employed: [school]}}}\n"
     )
-    total = accounts_of(load_spec(path)).total
+    total = plan_release(load_spec(path)).accounts.total
     assert total is not None
     assert 0.99 < total.epsilon <= 1
 

@@ -20,8 +20,7 @@ from deniable.learners.imputed.plan import ONE, imputation_plan, prior_weight, r
 from deniable.learners.imputed.regression import FIXED_POINT, Features, fit, integer_probabilities
 from deniable.learners.imputed.spec import Entry
 from deniable.privacy.urn_costs import UNIT
-from schemas.spec.accounts import accounts_of
-from schemas.spec.plan import amounts_of_work
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from tests.mechanisms.table import LEARNERS
 from tests.small_release import write_small_release
@@ -193,7 +192,7 @@ def test_fits_end_where_a_release_is_stopped() -> None:
 
 def test_the_progress_of_a_release_counts_the_work_of_fits(tmp_path: Path) -> None:
     spec = load_spec(write_small_release(tmp_path, **LEARNERS["imputed"].asked))
-    assert amounts_of_work(spec) == {"count_tables": PROGRESS, "synthesize": 400}
+    assert plan_release(spec).work == {"count_tables": PROGRESS, "synthesize": 400}
 
 
 def test_a_record_may_cost_more_than_100_and_not_without_bound() -> None:
@@ -203,7 +202,7 @@ def test_a_record_may_cost_more_than_100_and_not_without_bound() -> None:
 
 
 def test_a_spec_plans_as_many_draws_as_records_and_a_budget_too_small_is_refused(tmp_path: Path) -> None:
-    accounts = accounts_of(load_spec(write_small_release(tmp_path, **LEARNERS["imputed"].asked)))
+    accounts = plan_release(load_spec(write_small_release(tmp_path, **LEARNERS["imputed"].asked))).accounts
     (event,) = accounts.events
     assert event.outputs == 400
     assert event.epsilon == pytest.approx(2, rel=1e-6)

@@ -30,7 +30,7 @@ from deniable.learners.nist_mst.public_selection import (
 )
 from deniable.learners.nist_mst.verification import check_measured, check_selection
 from deniable.mechanisms import PublicTable
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.tables.sources.reading import Source
 from tasks.data import public_rows
@@ -125,7 +125,7 @@ def asked() -> Document:
 def run_of(folder: Path, **changes: Any) -> tuple[Any, Any]:
     """The spec, and the step that reads the public file."""
     spec = load_spec(write_small_release(folder, **changes))
-    step = next(step for step in planned_steps(spec) if step.public is not None)
+    step = next(step for step in plan_release(spec).steps if step.public is not None)
     return spec, step
 
 
@@ -246,7 +246,7 @@ def test_a_spec_without_tables_says_how_to_get_them(
         del asked["learner"]["selection"][name]
     spec = load_spec(write_small_release(tmp_path / "spec", **asked))
     with pytest.raises(InvalidInput, match=r"add the lines that `deniable mechanisms select SPEC` prints"):
-        list(planned_steps(spec))
+        list(plan_release(spec).steps)
     monkeypatch.setenv("DENIABLE_STATE", str(tmp_path / "state"))
     assert main(["mechanisms", "select", str(tmp_path / "spec" / "spec.yaml")]) == 0
     printed = YAML(typ="safe").load(capsys.readouterr().out)

@@ -37,7 +37,7 @@ from deniable.learners.pegs.verification import check_urns
 from deniable.plausible_deniability.privacy_tests import bucket, pass_probability, theorem_1
 from deniable.privacy.loss import DiscreteLaplaceEvent
 from deniable.privacy.urn_costs import UNIT, prior_for
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from tests.contracts.test_release_spec import changed
 from tests.drawn_noise import OneStream
@@ -112,7 +112,7 @@ def test_public_orders_may_be_given_for_some_attributes() -> None:
 
 def test_a_spec_plans_as_many_draws_as_records(tmp_path: Path) -> None:
     spec = load_spec(write_small_release(tmp_path, split=SPLIT, learner=PEGS, synthesis=PER_DRAW))
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     (step,) = accounts.steps
     assert (step.step, step.part, step.events[0].outputs) == ("draw_records", "parameters", 400)
     assert accounts.draws is not None
@@ -124,7 +124,7 @@ def test_a_spec_plans_as_many_draws_as_records(tmp_path: Path) -> None:
 def test_a_block_may_cost_as_much_as_its_records(tmp_path: Path) -> None:
     asked = PEGS | {"epsilon": 200, "block": 8}
     changes = {"split": SPLIT, "learner": asked, "budget": {"epsilon": 10_000, "delta": 0.1}}
-    accounts = accounts_of(load_spec(write_small_release(tmp_path, synthesis=PER_DRAW, **changes)))
+    accounts = plan_release(load_spec(write_small_release(tmp_path, synthesis=PER_DRAW, **changes))).accounts
     (event,) = accounts.events
     # The smallest prior weight of four attributes is reached before 200.
     assert float(event.epsilon_per_output) == pytest.approx(4 * np.log1p(2**20))
@@ -133,7 +133,7 @@ def test_a_block_may_cost_as_much_as_its_records(tmp_path: Path) -> None:
 def test_at_a_delta_many_small_draws_cost_less_than_their_sum(tmp_path: Path) -> None:
     drawn = {**PER_DRAW, "delta": 1e-6}
     asked = {"split": SPLIT, "learner": {**PEGS, "epsilon": 0.05}, "synthesis": drawn}
-    accounts = accounts_of(load_spec(write_small_release(tmp_path, **asked)))
+    accounts = plan_release(load_spec(write_small_release(tmp_path, **asked))).accounts
     assert accounts.draws is not None
     assert accounts.draws.epsilon < 400 * 0.05 / 3
 

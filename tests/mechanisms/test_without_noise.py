@@ -14,8 +14,7 @@ from deniable.learners.cfs.parameters import ParameterMechanism, WithoutNoise
 from deniable.privacy.loss import TRIVIAL
 from deniable.privacy.neighbours import NOTHING_HIDDEN, PUBLIC_RECORDS
 from flows.cli.planning import show_plan
-from schemas.spec.accounts import accounts_of
-from schemas.spec.plan import baseline_for, learning_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.ledger.accounts import admit
 from stores.ledger.charging import open_ledger, policy_of, require_not_confidential
@@ -51,15 +50,15 @@ def published(drawn: Drawn) -> Published:
 
 
 def test_the_baseline_has_noise_exactly_where_counts_have(tmp_path: Path) -> None:
-    assert isinstance(baseline_for(load_spec(write_small_release(tmp_path / "open", **OPEN))), WithoutNoise)
-    noisy = baseline_for(load_spec(write_small_release(tmp_path / "confidential")))
+    assert isinstance(plan_release(load_spec(write_small_release(tmp_path / "open", **OPEN))).baseline, WithoutNoise)
+    noisy = plan_release(load_spec(write_small_release(tmp_path / "confidential"))).baseline
     assert isinstance(noisy, ParameterMechanism)
     assert noisy.events
 
 
 def test_it_costs_nothing_and_claims_nothing(tmp_path: Path) -> None:
     spec = load_spec(write_small_release(tmp_path, **OPEN))
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     assert (accounts.steps, accounts.total, accounts.model_stated, accounts.parameters) == ((), None, None, None)
     assert (accounts.model, accounts.relation) == (TRIVIAL, PUBLIC_RECORDS)
     assert accounts.relation.kind == NOTHING_HIDDEN.kind
@@ -172,7 +171,7 @@ def test_a_step_is_refused_that_the_ledger_came_to_know_meanwhile(drawn: Drawn, 
     confidential = load_spec(write_small_release(tmp_path / "spec"))
     assert confidential.budget is not None
     open_ledger(workspace).set_policy(policy_of(confidential, confidential.budget))
-    (_, step) = learning_steps(workspace.spec)
+    (_, step) = workspace.plan.learning
     codes = next(item for item in there.learnt if item.name == "graph")
     with pytest.raises(Refused, match="does not know as confidential"):
         planned_step(workspace, step.task, codes, (codes,))

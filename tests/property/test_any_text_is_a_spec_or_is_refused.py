@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from deniable.foundation.errors import InvalidInput
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from tests.extent import drawn
 from tests.small_release import QUICK, SCHEMA, SPEC
@@ -100,4 +100,4 @@ def test_a_spec_with_any_value_in_any_place_is_taken_with_its_cost_or_refused(
         return
     spec = taken(folder, text)
     if spec is not None:
-        assert accounts_of(spec).steps
+        assert plan_release(spec).accounts.steps

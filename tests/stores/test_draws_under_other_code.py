@@ -9,7 +9,7 @@ from deniable.foundation.errors import Refused
 from deniable.foundation.keys import ReleaseKey
 from deniable.ledger import drawing_versions
 from schemas.references import Audience, Reference
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import open_ledger, opened_streams, require_room, reserve
 from stores.ledger.ledger import LEDGER_VARIABLE
@@ -34,14 +34,14 @@ def begun(folder: Path, changes: dict[str, Any]) -> Workspace:
     with workspace.writing("key", Audience.RESTRICTED) as path:
         path.write_bytes(KEY.secret)
     note_beginning(workspace)
-    require_room(workspace, accounts_of(spec))
+    require_room(workspace, plan_release(spec).accounts)
     charged(workspace)
     return workspace
 
 
 def charged(workspace: Workspace) -> str:
     part = Reference(name="shared", path=Path("shared"), digest="1" * 64, rows=1, audience=Audience.RESTRICTED)
-    return reserve(workspace, accounts_of(workspace.spec).learnt[-1], part, parameters={})
+    return reserve(workspace, workspace.plan.accounts.learnt[-1], part, parameters={})
 
 
 @pytest.mark.parametrize(("drawing", "changes"), [("learn_parameters", QUICK), ("learn_loglinear", LOGLINEAR)])
@@ -51,10 +51,10 @@ def test_a_release_is_not_gone_on_with_by_a_version_that_draws_otherwise(
     workspace = begun(tmp_path, changes)
     first, stream = charged(workspace), opened_streams(workspace, "learn_parameters", "inputs")
     before = drawing_versions.VERSIONS
-    require_room(workspace, accounts_of(workspace.spec))
+    require_room(workspace, workspace.plan.accounts)
     monkeypatch.setattr(drawing_versions, "VERSIONS", {**before, drawing: before[drawing] + 1})
     with pytest.raises(Refused, match=rf"charged as learn_parameters/{before[drawing]}, .* would draw as") as told:
-        require_room(workspace, accounts_of(workspace.spec))
+        require_room(workspace, workspace.plan.accounts)
     assert "deniable release discard small-20261120T104151Z: its charges remain" in str(told.value)
     assert len(open_ledger(workspace).charges()) == 1
     # Should anything draw nevertheless, it is another draw, with noise and a charge of its own.
@@ -68,7 +68,7 @@ def test_a_release_is_not_gone_on_with_by_a_version_that_draws_otherwise(
 def test_a_version_of_another_mechanism_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = begun(tmp_path, QUICK)
     monkeypatch.setattr(drawing_versions, "VERSIONS", {**drawing_versions.VERSIONS, "learn_loglinear": 9})
-    require_room(workspace, accounts_of(workspace.spec))
+    require_room(workspace, workspace.plan.accounts)
 
 
 def test_a_key_is_used_again_by_the_code_alone_that_has_drawn_under_it(

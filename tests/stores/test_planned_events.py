@@ -15,7 +15,7 @@ from deniable.learners.loglinear.plan import Layout
 from deniable.privacy.loss import from_record
 from deniable.privacy.step_costs import StepCost
 from deniable.verification.planned_events import check_planned
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.record.provenance import spec_document
 from tests.published import another, shuffles
@@ -72,7 +72,7 @@ def planned(name: str, folder: Path) -> tuple[dict[str, Any], Domain, tuple[Step
 
 
 def costs(name: str, spec: ReleaseSpec) -> tuple[StepCost, ...]:
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     return accounts.drawn if name in SEEDS else accounts.learnt
 
 

@@ -16,7 +16,7 @@ from deniable.foundation.keys import ReleaseKey
 from deniable.privacy.neighbours import RECORD
 from deniable.record.statement import OF_EVERY_RELEASE
 from flows.cli.planning import show_plan
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from schemas.table import columns_read, domain_of, identifier, nominal, person_of, table
 from stores.tables.tables import load_codes
@@ -317,4 +317,4 @@ def test_the_plan_says_who_is_protected(tmp_path: Path, capsys: pytest.CaptureFi
     assert f"privacy unit {UNIT}; one record of each, chosen at random, is used" in shown
     # The costs are those of records.
     of_records = load_spec(spec_of(tmp_path / "records", schema=SCHEMA))
-    assert accounts_of(spec).total == accounts_of(of_records).total
+    assert plan_release(spec).accounts.total == plan_release(of_records).accounts.total

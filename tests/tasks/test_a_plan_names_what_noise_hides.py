@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli.planning import show_plan
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from tests.small_release import QUICK, SCHEMA, write_small_release
 
@@ -45,7 +45,7 @@ def test_a_plan_warns_where_noise_alone_makes_a_declared_analysis_hopeless(
     for records in (814, 100_000):
         changes = {**QUICK, "learner": learner, "synthesis__records": records, "evaluation": evaluation}
         path = write_small_release(tmp_path / f"{records}", people=[], schema=schema, **changes)
-        [plan] = [step for step in planned_steps(load_spec(path)) if step.pair_noise is not None]
+        [plan] = [step for step in plan_release(load_spec(path)).steps if step.pair_noise is not None]
         assert plan.pair_noise is not None
         show_plan(load_spec(path), tmp_path / "state")
         told[records] = " ".join(capsys.readouterr().out.split())

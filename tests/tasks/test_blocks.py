@@ -9,7 +9,7 @@ import pytest
 from deniable.foundation.keys import ReleaseKey, WordStream
 from deniable.mechanisms import Product
 from schemas.references import Audience
-from schemas.spec.plan import sampler_for
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.vault.models import read_model, read_product
 from tasks.running.step import amount_of
@@ -51,7 +51,7 @@ def test_each_chunk_of_candidates_opens_a_stream_of_its_own(guarantee: str, tmp_
 
     vault = drawn.workspace
     model = vault.refer("model", "model.json", Audience.PUBLIC)
-    sampler = sampler_for(spec)
+    sampler = plan_release(spec).sampler
     made = [] if sampler.prepare is None else list(sampler.prepare.makes)
     prepared = [read_product(item, vault.refer(item.name, item.file, audience_of(item))) for item in made]
     draw = sampler.open(read_model(spec.domain, model), prepared[0] if prepared else None, stream)

@@ -16,7 +16,7 @@ from deniable.learners.loglinear.estimation.counting import Partition, RowCounte
 from deniable.learners.loglinear.steps import InRounds
 from deniable.samplers.histogram_seeds.noisy_histogram import PrefixCounts
 from schemas.references import Audience, Reference
-from schemas.spec.plan import amounts_of_work
+from schemas.spec.plan import plan_release
 from stores.tables.tables import read_codes, row_groups, write_codes
 from stores.vault.workspace import Workspace
 from tasks.running.counting import PartCounter, count, counted, read_counts
@@ -120,7 +120,7 @@ def test_a_learner_reports_its_work_to_those_who_watch_its_step(tmp_path: Path) 
 def test_the_work_of_steps_that_report_it_is_known_before_they_begin(tmp_path: Path) -> None:
     with workspace_of(write_people(tmp_path, [])) as workspace:
         spec = workspace.spec
-        assert amounts_of_work(spec) == {"synthesize": spec.synthesis.attempts}
+        assert plan_release(spec).work == {"synthesize": spec.synthesis.attempts}
         learner = Entry.model_validate({"kind": "aim", "parameters": {"epsilon": 1, "delta": 1e-6}})
         asked = spec.model_copy(update={"learner": learner})
-        assert amounts_of_work(asked) == {"learn_parameters": 100, "synthesize": spec.synthesis.attempts}
+        assert plan_release(asked).work == {"learn_parameters": 100, "synthesize": spec.synthesis.attempts}

@@ -29,8 +29,8 @@ from reports.plots.budget_line import draw_budget_line
 from reports.plots.pairs import changed_most, dependences, information_svgs, pair_errors, shares_of_pair
 from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
 from schemas.references import Audience
-from schemas.spec.accounts import accounts_of
 from schemas.spec.evaluation import NOT_MEASURED
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from tasks.evaluation.evaluate_risk import evaluate_risk
 from tasks.evaluation.evaluate_utility import evaluate_utility
@@ -510,7 +510,7 @@ def test_the_page_leads_to_where_else_the_release_can_be_looked_at(content: Repo
 
 def test_the_page_says_in_words_why_epsilon_falls(content: ReportContent) -> None:
     spec = load_spec(ROOT / "deployments" / "specs" / "acs_ma_yearly.yaml")
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     read = sampled(accounts)
     assert read is not None
     assert read.read == pytest.approx(accounts.parameters.epsilon)

@@ -16,8 +16,8 @@ from deniable.ledger.entries import Charge, Entry
 from deniable.privacy.accounting import best_again
 from deniable.privacy.composition import joint_split
 from flows.cli.planning import seeds_in_words
-from schemas.spec.accounts import accounts_of
 from schemas.spec.flow_steps import flow_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.ledger.charging import open_ledger, planned_charges
 from stores.statement.statement import statement_in_words
@@ -137,7 +137,7 @@ def test_plan_and_statement_say_that_they_are_charged_together(drawn: Drawn) -> 
 def test_a_learner_whose_loss_is_unknown_is_added_up_and_plan_and_statement_say_so(tmp_path: Path) -> None:
     rounds = {**LEARNERS["aim"].asked, **SAMPLERS["poisson_seeds"], "split": SHARED["split"]}
     spec = load_spec(write_small_release(tmp_path, people=[], **rounds))
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     model, seeds = accounts.steps
     assert accounts.joint is None
     assert accounts.total is not None

@@ -26,8 +26,7 @@ from deniable.verification.cost import check_composition, check_totals, step_cos
 from deniable.verification.planned_events import check_planned
 from flows.cli.planning import show_plan
 from schemas.rules import public_total
-from schemas.spec.accounts import accounts_of
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from schemas.table import nominal, table
 from stores.record.provenance import cost_of, spec_document
@@ -131,7 +130,7 @@ def test_a_replay_makes_the_same_files(drawn: Drawn, published: Published) -> No
 def test_the_noise_is_scaled_so_that_a_person_costs_what_the_spec_says(tmp_path: Path) -> None:
     """By the law of discrete Gaussian noise itself, for one count that all records of a person change."""
     spec = load_spec(spec_of(tmp_path, schema=allowing(MOST), thresholds={}, split={"shared": 1, "holdout": 0}))
-    (step,) = accounts_of(spec).steps
+    (step,) = plan_release(spec).accounts.steps
     assert step.guarantee is not None
     assert EPSILON * 0.99 < step.guarantee.epsilon <= EPSILON
     assert DELTA * 0.98 < step.guarantee.delta <= DELTA
@@ -144,9 +143,11 @@ def test_the_noise_is_scaled_so_that_a_person_costs_what_the_spec_says(tmp_path:
     apart = sum(max(two - exp(EPSILON) * one, 0.0) for one, two in zip(own, moved, strict=True)) / sum(own)
     assert apart <= DELTA
     one_record = load_spec(spec_of(tmp_path / "one", thresholds={}, split={"shared": 1, "holdout": 0}))
-    less = next(event.variance for event in accounts_of(one_record).events if isinstance(event, DiscreteGaussianEvent))
+    less = next(
+        event.variance for event in plan_release(one_record).accounts.events if isinstance(event, DiscreteGaussianEvent)
+    )
     assert MOST**2 * less <= variance <= MOST**2 * less * Fraction(102, 100)
-    (planned,) = [step for step in planned_steps(spec) if step.part is not None]
+    (planned,) = [step for step in plan_release(spec).steps if step.part is not None]
     assert planned.guarantee is not None
     assert planned.guarantee.epsilon <= EPSILON / MOST
 
@@ -166,7 +167,7 @@ def test_what_every_learner_plans_for_people_is_what_the_verifier_derives(row: s
     kind, *certified = row.split(" with ")
     changes = CERTIFIED[kind] if certified else counted_by(kind)
     spec = load_spec(spec_of(tmp_path, schema=allowing(most), **{**changes, "chunk_rows": 1000}))
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     record: dict[str, Any] = {
         "spec": {"document": spec_document(spec)},
         "schema": {"person": {"column": COLUMN, "most_records": most}},

@@ -16,7 +16,7 @@ from flows.cli import running
 from flows.cli.budget import show
 from flows.cli.release import make
 from flows.cli.release.discard import discard_release
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.ledger import charging
 from stores.ledger.database import LedgerUnavailable
@@ -38,7 +38,7 @@ def test_a_title_is_shown_letter_by_letter_wherever_markdown_is_written(tmp_path
     assert r"\<script\>" in escaped
     assert r"\[a\](http" in escaped
     assert HOSTILE not in escaped
-    said = statement_in_words("small-1", spec, accounts_of(spec))
+    said = statement_in_words("small-1", spec, plan_release(spec).accounts)
     assert escaped in said
     assert HOSTILE not in said
     templates = sorted((Path(privacy_statement.__file__).parent / "templates").glob("*.md.jinja"))

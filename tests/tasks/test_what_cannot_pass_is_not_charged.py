@@ -14,7 +14,7 @@ from deniable.samplers.poisson_seeds.verification import check_prefix
 from flows.cli.release.design import COMMAND
 from flows.cli.release.make import COMMAND as MAKE
 from flows.cli.running import _complain_of
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec, load_spec
 from stores.ledger.state_ledger import state_ledger
 from stores.releases.resumable_releases import note_beginning
@@ -109,14 +109,14 @@ def test_more_people_alike_than_the_table_has_rows_are_refused_before_anything_i
     spec = with_total(tmp_path, **{**SEEDS[guarantee], "synthesis": synthesis})
     said = r"must be at most 30, the number of rows that the schema states, .*, got [4-9][0-9]; "
     with pytest.raises(InvalidInput, match=said):
-        list(planned_steps(spec))
+        list(plan_release(spec).steps)
 
 
 def test_a_threshold_above_the_largest_number_of_rows_is_refused(tmp_path: Path) -> None:
     synthesis = SEEDS["histogram_seeds"]["synthesis"] | {"k": 3000, "beta": 1e-3, "max_rows": 3000}
     spec = load_spec(write_small_release(tmp_path, people=[], **{**HISTOGRAM_SEEDS, "synthesis": synthesis}))
     with pytest.raises(InvalidInput, match=r"threshold .* must be at most 3,000, synthesis\.max_rows, .* got 3,0"):
-        list(planned_steps(spec))
+        list(plan_release(spec).steps)
 
 
 LIKELY = {
@@ -138,7 +138,7 @@ def test_a_plan_warns_of_a_number_that_few_combinations_can_reach(guarantee: str
             synthesis |= {"beta": 1e-3, "max_rows": 1000}
         folder = tmp_path / place
         spec = load_spec(write_small_release(folder, people=[], **{**SEEDS[guarantee], "synthesis": synthesis}))
-        caution = [*planned_steps(spec)][-1].caution
+        caution = [*plan_release(spec).steps][-1].caution
         assert (said in caution) == warned, caution
 
 

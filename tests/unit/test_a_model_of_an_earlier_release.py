@@ -26,8 +26,7 @@ from deniable.record.trust import TrustedKey, TrustedKeys
 from deniable.samplers.poisson_seeds.designs import Wish, composed_law, deltas_beside
 from deniable.verification.earlier_release import check_earlier
 from schemas.provenance import RECORD
-from schemas.spec.accounts import accounts_of
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.vault.workspace import Workspace
 from tasks.data.earlier_release import EarlierDocuments
@@ -95,7 +94,7 @@ def reading(tmp_path: Path, content: bytes, **changes: Any) -> EarlierDocuments:
         write_small_release(tmp_path / "spec", **QUICK | {"learner": asked_of(content) | changes, "synthesis": SEEDS})
     )
     workspace = Workspace(state=tmp_path / "state", release_id="small-2", spec=spec, mlflow_run_id="")
-    (step, _) = planned_steps(spec)
+    (step, _) = plan_release(spec).steps
     assert isinstance(step.public, EarlierRelease)
     return EarlierDocuments(workspace, step.public)
 
@@ -153,7 +152,7 @@ def test_a_file_that_was_altered_is_not_read(tmp_path: Path) -> None:
 
 def test_the_model_counts_in_the_total_and_only_the_attempts_are_charged(tmp_path: Path) -> None:
     content = signed(domain_of(tmp_path))
-    accounts = accounts_of(reading(tmp_path, content).workspace.spec)
+    accounts = plan_release(reading(tmp_path, content).workspace.spec).accounts
     (attempts,) = accounts.steps
     assert attempts.step == "attempt_seeds"
     assert attempts.joint is None

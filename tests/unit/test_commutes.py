@@ -18,7 +18,7 @@ from papers.onthemap.commuting import WORKED_OUT, biases
 from papers.onthemap.methods import AREAS, METHODS, NOISY, Drawn, drawn
 from papers.onthemap.states import made_up_state
 from reports.plots.commutes import draw_commutes, series_of_commutes
-from schemas.spec.plan import planned_steps
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,7 +131,7 @@ def example(tmp_path: Path) -> Path:
 
 def test_the_example_is_a_spec_that_charges_one_destination(example: Path) -> None:
     spec = load_spec(example)
-    (charged,) = [step for step in planned_steps(spec) if step.part is not None]
+    (charged,) = [step for step in plan_release(spec).steps if step.part is not None]
     assert charged.guarantee is not None
     assert charged.guarantee.epsilon >= 4.6
     assert spec.evaluation.commutes is not None

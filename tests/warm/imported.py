@@ -52,7 +52,7 @@ from starlette.routing import BaseRoute
 
 from reports.pages import pages
 from reports.plots.theme import make_figure, page_svg
-from schemas.spec.accounts import accounts_of
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from stores.statement import statement
 from tests import compiled_once, quick_flows  # noqa: F401
@@ -61,7 +61,7 @@ from tests.warm.becoming import note_logging
 
 with TemporaryDirectory(prefix="deniable-warm-") as _folder:
     for _number, _changes in enumerate(({}, QUICK, HISTOGRAM_SEEDS)):
-        accounts_of(load_spec(write_small_release(Path(_folder, str(_number)), **_changes)))
+        _accounts = plan_release(load_spec(write_small_release(Path(_folder, str(_number)), **_changes))).accounts
 
 # Numba, pandera and matplotlib do much work at first use.
 cpu_target.typing_context.refresh()

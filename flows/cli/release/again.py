@@ -51,7 +51,7 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
     """
     from deniable.console import show  # noqa: PLC0415 - here and below: only what the command needs
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415
-    from schemas.spec.accounts import accounts_of  # noqa: PLC0415
+    from schemas.spec.plan import plan_release  # noqa: PLC0415
     from schemas.spec.release_spec import load_spec  # noqa: PLC0415
     from stores.ledger.remembered_costs import remember_costs  # noqa: PLC0415
 
@@ -62,7 +62,7 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
     write_further_spec(path, asked.spec, spec, learner, synthesis)
     try:
         further = load_spec(path)
-        accounts = accounts_of(further)
+        accounts = plan_release(further).accounts
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -101,14 +101,14 @@ def _run(asked: argparse.Namespace, state: Path) -> int:
         _show_after(console, spec, asked.after, state, asked.keys)
         return OK
     assert spec is not None  # noqa: S101 - checked above
-    from schemas.spec.accounts import accounts_of  # noqa: PLC0415
+    from schemas.spec.plan import plan_release  # noqa: PLC0415
 
     if target is not None:
         with at_work("Solving"):
-            _show_target(console, _wish(spec, accounts_of(spec)), target)
+            _show_target(console, _wish(spec, plan_release(spec).accounts), target)
         return OK
     with at_work("Designing"):
-        accounts = accounts_of(spec)
+        accounts = plan_release(spec).accounts
     if asked.curve:
         _show_curve(console, spec, accounts, asked, state)
     else:
@@ -267,7 +267,7 @@ def _show_after(console: Console, spec: "ReleaseSpec | None", name: str, state: 
     from deniable.plausible_deniability.predictions import order_of, passing_shares  # noqa: PLC0415
     from deniable.plausible_deniability.prefix_choice import ENOUGH, FORMAT, choose_length  # noqa: PLC0415
     from deniable.privacy.loss import PoissonAttemptsEvent, from_record  # noqa: PLC0415
-    from schemas.spec.accounts import accounts_of  # noqa: PLC0415
+    from schemas.spec.plan import plan_release  # noqa: PLC0415
     from stores.record.record_reader import find_release_folder  # noqa: PLC0415
 
     with at_work(f"Predicting from the model of {name}"):
@@ -282,7 +282,7 @@ def _show_after(console: Console, spec: "ReleaseSpec | None", name: str, state: 
                     f"spec and release must have the same schema, and those of {spec.name} and {name} differ; design "
                     "by a release of the same table."
                 )
-            accounts = accounts_of(spec)
+            accounts = plan_release(spec).accounts
             event, rows, omega = _event(accounts), _entry(spec).public_rows, _entry(spec).omega
         else:
             events = [from_record(each) for step in record["cost"]["steps"] for each in step["events"]]

@@ -185,7 +185,7 @@ def _against_the_budget(
     from deniable.ledger.budget import cost_of  # noqa: PLC0415
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415
     from flows.cli.planning import OPENED, trial_books  # noqa: PLC0415
-    from schemas.spec.accounts import accounts_of  # noqa: PLC0415
+    from schemas.spec.plan import plan_release  # noqa: PLC0415
     from stores.ledger.charging import planned_charges  # noqa: PLC0415
     from stores.releases.discoveries import begun_before, charge_of, request_digest  # noqa: PLC0415
 
@@ -205,7 +205,7 @@ def _against_the_budget(
         books.enter(books.next_entry(charge, now, fresh_salt()))
     except DeniableError as refusal:
         return str(refusal), [*lines, f"the discovery would be refused: {refusal}"]
-    planned = planned_charges(spec, accounts_of(spec))
+    planned = planned_charges(spec, plan_release(spec).accounts)
     cost = cost_of(planned, books.policy(spec.dataset_name).seed_cost)
     release = f"the release of {spec.name} costs epsilon {rounded_up(cost.epsilon)}, delta {rounded_up(cost.delta)}"
     try:

@@ -115,10 +115,10 @@ def _cost_of(spec: "ReleaseSpec") -> tuple[str, str] | None:
     """Return the charge of a release, rounded up; None if its total is not bounded."""
     from deniable.ledger.budget import cost_of  # noqa: PLC0415 - as above
     from deniable.privacy.rounding import rounded_up  # noqa: PLC0415
-    from schemas.spec.accounts import accounts_of  # noqa: PLC0415
+    from schemas.spec.plan import plan_release  # noqa: PLC0415
     from stores.ledger.charging import planned_charges  # noqa: PLC0415
 
-    accounts = accounts_of(spec)
+    accounts = plan_release(spec).accounts
     if accounts.total is None or not isfinite(accounts.total.epsilon):
         return None
     cost = cost_of(planned_charges(spec, accounts))
