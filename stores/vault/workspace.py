@@ -63,7 +63,7 @@ class Workspace:
         return plan_release(self.spec)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave the plan out, which is made anew where it is needed: it holds functions."""
+        """Leave the plan out, which is made again where it is needed: it holds functions."""
         return {name: value for name, value in self.__dict__.items() if name != "plan"}
 
     @property
