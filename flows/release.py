@@ -13,7 +13,7 @@ from flows.prefect_runs.held_runs import end_as_held
 from flows.prefect_runs.run_page import completed, on_its_page
 from flows.release_session import opened_release
 from flows.released import Released
-from flows.summary import public_lines
+from flows.summary import public_lines, unsent_events
 from infra.environment import state_folder
 from schemas.references import Audience, Reference
 from schemas.spec.accounts import Accounts
@@ -24,6 +24,7 @@ from schemas.spec.release_spec import load_spec
 from stores.keys.signing_keys import signing_key
 from stores.ledger.charging import note_publication
 from stores.ledger.remembered_costs import remember_costs
+from stores.lineage.receiver import receiver
 from stores.releases.approval import candidate_digest, require_decision
 from stores.releases.resumable_releases import ended_with, note_end, note_reported, what_comes_next
 from stores.releases.status_file import renew_status_file
@@ -159,6 +160,8 @@ def make_release(
         # A release that could not be signed at the end must not begin.
         signing_key(state)
         require_workers(state)
+        # An address of a lineage server that must not be used is refused before anything is read.
+        receiver()
         require_public_table(asked, state)
         page.say(what_comes_next(state, asked, anew=anew))
         with opened_release(asked, state, key_file, anew=anew, begun_as=begun_as) as workspace:
@@ -168,6 +171,7 @@ def make_release(
         page.ended("published")
         page.say(*(f"{name:<15}{text}" for name, text in public_lines(released)))
         page.say(f"{'public':<15}{released.workspace.release_folder}")
+        page.say(*(f"{name:<15}{text}" for name, text in unsent_events(released)))
     return released
 
 

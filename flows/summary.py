@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from deniable.command_names import command_line
 from deniable.evaluation.registry import figures_of
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.rounding import rounded, rounded_down
 from schemas.spec.flow_steps import flow_steps
 from stores.ledger.charging import open_ledger
+from stores.lineage.receiver import receiver
 from stores.statement.statement import in_words
 from stores.vault.step_log import noted_steps
 from tasks.data.validate import left_out_in_words
@@ -40,6 +42,18 @@ def public_lines(released: "Released") -> Iterator[tuple[str, str]]:
             "budget left",
             f"epsilon {rounded_down(balance.left.epsilon)} of {rounded(balance.limit.epsilon)}, {balance.cap}",
         )
+
+
+def unsent_events(released: "Released") -> Iterator[tuple[str, str]]:
+    """Yield a line if the lineage server that is configured did not take all events: a name and a text.
+
+    Args:
+        released: what the release made.
+    """
+    server = receiver()
+    if server is not None and server.fault:
+        later = command_line(f"audit events {released.workspace.release_id} --send")
+        yield "events", f"{server.fault}; {later} sends them all"
 
 
 def internal_lines(released: "Released") -> Iterator[str]:

@@ -5,5 +5,5 @@ the description of its table. Nothing is measured, and nothing is computed from 
 checking do not belong here.
 
 described: the facts. registry: the formats. schema_org, croissant, dcat, ro_crate, prov, openlineage, ddi, deployments:
-one each.
+one each. lineage_events: the words of OpenLineage, for events of a record and for those of a release that runs.
 """

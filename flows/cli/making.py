@@ -19,7 +19,7 @@ from flows.interruption import is_of_a_signal
 from flows.progress import Screen
 from flows.release import release, told_later
 from flows.released import Released
-from flows.summary import internal_lines, public_lines
+from flows.summary import internal_lines, public_lines, unsent_events
 from infra.cluster.choosing import cluster_runner
 from infra.environment import default_state_folder
 from schemas.spec.plan import plan_release
@@ -120,6 +120,7 @@ def _places(released: Released) -> Iterator[tuple[str, str]]:
     workspace = released.workspace
     yield "public", str(workspace.release_folder)
     yield "internal", str(released.report.path)
+    yield from unsent_events(released)
     own = workspace.state == default_state_folder()
     keys = quote(str(trusted_keys_place(workspace.state)))
     elsewhere = f"{command_line('audit verify')} {quote(str(workspace.release_folder))} --keys {keys}"

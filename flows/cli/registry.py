@@ -42,6 +42,7 @@ LINES: Final = tuple(
         "budget prepare": "make or update the ledger's tables in PostgreSQL",
         "budget recover": "rebuild a ledger that was lost, or accept it as it is",
         "audit release": "check that all that is kept of a release is unchanged",
+        "audit events": "show when each step began and ended, or send that on",
         "audit replay": "run a release again, and compare every step bit for bit",
         "data survey": "publish randomized responses of a survey, with estimates",
         "keys new": "make the first key that signs releases",

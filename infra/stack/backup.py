@@ -21,6 +21,7 @@ from stores.ledger.anchor import ANCHOR, LedgerReplaced
 from stores.ledger.evidence import NOTES
 from stores.ledger.gate import fault_of_ledger
 from stores.ledger.ledger import kept_lines, ledger_place
+from stores.lineage.events import LINEAGE
 from stores.own_files import require_own
 from stores.record.folder_verification import verified_beside, verified_release
 from stores.record.record_reader import keys_to_trust, trusted_where
@@ -37,6 +38,7 @@ _FOLDERS = (
     "shelf",
     "comparisons",
     "vault",
+    LINEAGE,
     NOTES,
     "keys",
     "mlflow",

@@ -18,6 +18,7 @@ from deniable.foundation.errors import Refused
 from deniable.mechanisms import MODEL
 from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import ReleaseSpec
+from stores.lineage.events import release_events
 from stores.tracking.client import FAILURE, PARENT, USER, RecordFailed, closing_run, place_of_artifacts, recording
 from stores.tracking.experiment_page import DESCRIPTION, experiment_of
 from stores.tracking.history_moving import relocate
@@ -52,7 +53,7 @@ def recorded_release(state: Path, release_id: str, spec: ReleaseSpec) -> Iterato
             reserve_name(client, spec.dataset_name, experiment)
         return _new_run(client, experiment, release_id, spec)
 
-    with recorded_run(state, release_id, spec, begun) as run_id:
+    with release_events(state, release_id, spec.dataset_name), recorded_run(state, release_id, spec, begun) as run_id:
         yield run_id
 
 

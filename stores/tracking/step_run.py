@@ -27,6 +27,7 @@ from schemas.provenance import Resource
 from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import steps_of_run
 from schemas.spec.release_spec import ReleaseSpec
+from stores.lineage.events import step_events
 from stores.tables.columns import columns_of
 from stores.tracking.client import PARENT, USER, RecordFailed, client_of, closing_run, recording, tracking_uri
 from stores.tracking.experiment_page import DESCRIPTION
@@ -246,9 +247,9 @@ def recorded_step(
                 client.log_inputs(run.info.run_id, models=[LoggedModelInput(model.model_id)])
     link_from_prefect(workspace.state, workspace.release_id, run)
     step = StepRecord(workspace, run.info.run_id, run.info.artifact_uri, headline=part is None)
-    with closing_run(workspace.state, step.run_id):
+    step.draft.inputs.extend(resource(item) for item in inputs)
+    with step_events(workspace, name, step.run_id, step.draft), closing_run(workspace.state, step.run_id):
         if inputs:
-            step.draft.inputs.extend(resource(item) for item in inputs)
             step._lineage(inputs, "input")  # noqa: SLF001 - of the same module
         try:
             yield step

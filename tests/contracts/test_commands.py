@@ -53,6 +53,7 @@ ROWS = {
     "budget prepare": "",
     "budget recover": "--reason lost --from ledger.jsonl --accept",
     "audit release": "people-1 --keys trusted.json --ledger ledger.jsonl",
+    "audit events": "people-1 --json",
     "audit replay": "people-1 --workers 2 --processes",
     "audit verify": "folder --keys trusted.json --ledger ledger.jsonl --status status.dsse.json",
     "audit summary": "folder --step 3",
