@@ -4,6 +4,7 @@ Each format is a function of what a published folder says about itself (describe
 the description of its table. Nothing is measured, and nothing is computed from records. Making releases, signing and
 checking do not belong here.
 
-described: the facts. registry: the formats. schema_org, croissant, dcat, ro_crate, prov, openlineage, ddi, deployments:
-one each. lineage_events: the words of OpenLineage, for events of a record and for those of a release that runs.
+described: the facts. registry: the formats. schema_org, croissant, dcat, ro_crate, prov, openlineage, ddi, slsa,
+cyclonedx, deployments: one each.
+lineage_events: the words of OpenLineage, for events of a record and for those of a release that runs.
 """

@@ -49,6 +49,10 @@ FORMATS: Final[Mapping[str, Format]] = {
     "prov": Format("prov.json", "W3C PROV, for lineage in archives", "prov:prov"),
     "openlineage": Format("openlineage.jsonl", "OpenLineage events, for lineage servers", "openlineage:openlineage"),
     "ddi": Format("ddi.xml", "DDI Codebook 2.6, for statistical offices", "ddi:ddi"),
+    "slsa": Format("provenance.slsa.json", "SLSA provenance 1.0, for security offices", "slsa:slsa"),
+    "cyclonedx": Format(
+        "sbom.cdx.json", "CycloneDX 1.6 bill of materials, for security offices", "cyclonedx:cyclonedx"
+    ),
     "registry": Format("deployment.yaml", "an entry for the registry of DP deployments", "deployments:deployment"),
 }
 """The formats by the names that the command takes."""

@@ -6,12 +6,14 @@ mlcroissant cannot be pinned, because a part of it exists as source alone; here 
 
 import json
 import xml.etree.ElementTree as ET
+from base64 import b64decode
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import in_toto_attestation.v1.statement as in_toto
 import jsonschema
 import prov.model
 import pyshacl
@@ -19,6 +21,14 @@ import pytest
 import rdflib
 import rocrate.rocrate
 import xmlschema
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.component import ComponentType
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from google.protobuf.json_format import ParseDict, ParseError
+from in_toto_attestation.predicates.provenance.v1 import provenance_pb2
+from in_toto_attestation.v1 import statement_pb2
+from packageurl import PackageURL
 from ruamel.yaml import YAML
 
 from deniable.catalogues.registry import FORMATS
@@ -162,10 +172,7 @@ def test_a_crate_has_every_file_of_the_folder_with_its_digest(folder: Path, tmp_
 
 
 def steps_of(folder: Path) -> list[Mapping[str, Any]]:
-    record = json.loads((folder / "record.dsse.json").read_text(encoding="utf-8"))
-    import base64  # noqa: PLC0415 - here alone
-
-    steps: list[Mapping[str, Any]] = json.loads(base64.b64decode(record["payload"]))["predicate"]["steps"]
+    steps: list[Mapping[str, Any]] = record_of(folder)["steps"]
     return steps
 
 
@@ -203,6 +210,46 @@ def test_the_graph_of_openlineage_is_that_of_the_record(folder: Path) -> None:
         else:
             assert (told["epsilon"], told["delta"]) == (step["cost"]["epsilon"], step["cost"]["delta"])
     assert any(step["cost"] is None for step in steps) == ("no guarantee" in str(folder))
+
+
+def record_of(folder: Path) -> Mapping[str, Any]:
+    envelope = json.loads((folder / "record.dsse.json").read_text(encoding="utf-8"))
+    record: Mapping[str, Any] = json.loads(b64decode(envelope["payload"]))["predicate"]
+    return record
+
+
+def test_the_bill_of_materials_is_valid_and_names_what_the_record_names(folder: Path) -> None:
+    text = text_of(folder, "cyclonedx")
+    check = JsonStrictValidator(SchemaVersion.V1_6)
+    assert check.validate_str(text) is None
+    assert check.validate_str(text.replace('"library"', '"book"')) is not None
+    read = Bom.from_json(json.loads(text))
+    environment = record_of(folder)["environment"]
+    libraries = {each.name: each.version for each in read.components if each.type is ComponentType.LIBRARY}
+    assert libraries == environment["packages"]
+    assert {str(each.purl) for each in read.components if each.purl} >= {
+        PackageURL("pypi", name=name, version=version).to_string() for name, version in libraries.items()
+    }
+    used = {str(each.ref): {str(other.ref) for other in each.dependencies} for each in read.dependencies}
+    assert used["program"] == {str(each.bom_ref) for each in read.components} - {"program"}
+
+
+def test_the_slsa_provenance_is_a_statement_about_the_files_of_the_folder(folder: Path) -> None:
+    stated = json.loads(text_of(folder, "slsa"))
+    read = in_toto.Statement.copy_from_pb(ParseDict(stated, statement_pb2.Statement()))
+    read.validate()
+    ParseDict(stated["predicate"], provenance_pb2.Provenance())
+    with pytest.raises(ParseError):
+        ParseDict({"buildDefinition": {"builtBy": "nobody"}}, provenance_pb2.Provenance())
+    assert {each["name"]: each["digest"]["sha256"] for each in stated["subject"]} == {
+        path.name: digest_of(folder, path.name) for path in folder.iterdir() if path.name != "record.dsse.json"
+    }
+    (byproduct,) = stated["predicate"]["runDetails"]["byproducts"]
+    assert byproduct["digest"]["sha256"] == digest_of(folder, "record.dsse.json")
+    record = record_of(folder)
+    build = stated["predicate"]["buildDefinition"]
+    assert build["externalParameters"]["spec"] == record["spec"]["document"]
+    assert build["resolvedDependencies"][0]["digest"]["hmacSha256"] == record["input"]["commitment"]
 
 
 def test_the_registry_of_deployments_accepts_the_entry(folder: Path) -> None:
