@@ -1,6 +1,7 @@
 """A release of the small table up to its publication, made by calling the steps, without Prefect."""
 
 import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,14 @@ def open_account(state: Path, spec: ReleaseSpec) -> None:
         ledger.set_policy(declared(opening, ledger, "other people of a test", source_marks(state, spec)))
 
 
-def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_name: str) -> Drawn:
-    """Run all steps of a spec up to publication."""
+Spoiling = Callable[[Workspace, Reference, Mapping[str, Reference]], Reference]
+"""Changes the released records, given the parts of the real ones."""
+
+
+def drawn_by(
+    spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_name: str, spoil: Spoiling | None = None
+) -> Drawn:
+    """Run all steps of a spec up to publication; what spoils the records does so before they are evaluated."""
     with drawn_once(), recorded_release(own_state(), run_name, spec) as run_id:
         workspace = Workspace(state=folder / "state", release_id=release_id, spec=spec, mlflow_run_id=run_id)
         with workspace.writing("key", Audience.RESTRICTED) as path:
@@ -134,6 +141,8 @@ def drawn_by(spec: ReleaseSpec, folder: Path, release_id: str, key: bytes, run_n
         prepare = plan_release(spec).sampler.prepare
         model, seeds = drawn_from(made), None if prepare is None else made[prepare.makes[0].name]
         released = gather(workspace, [synthesize(workspace, model, seeds, block) for block in blocks(spec)], seeds)
+        if spoil is not None:
+            released = spoil(workspace, released, parts)
         baseline = draw_baseline(workspace, part(parts, "parameters"))
         utility = evaluate_utility(workspace, released, parts, baseline)
         risk = evaluate_risk(workspace, released, parts)

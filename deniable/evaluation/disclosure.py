@@ -62,6 +62,18 @@ class Contrast:
         """Standard error of the excess for independent cases, sqrt(variance(training) + variance(holdout))."""
         return math.sqrt(self.training.variance + self.holdout.variance)
 
+    @property
+    def cautious_error(self) -> float:
+        """The larger of that and of the standard error if both groups succeed equally often; for few cases.
+
+        Where nobody of a small group succeeds, the first is 0 for it, although some might have.
+        """
+        cases = self.training.total, self.holdout.total
+        if not min(cases):
+            return math.inf
+        both = (self.training.hits + self.holdout.hits) / sum(cases)
+        return max(self.standard_error, math.sqrt(both * (1 - both) * (1 / cases[0] + 1 / cases[1])))
+
 
 @dataclass(frozen=True)
 class Uniqueness:
@@ -164,6 +176,63 @@ def reproduced(tables: Tables) -> Contrast:
     """
     released, training, holdout = tables.numbered()
     return Contrast(training=_share_found(training, released), holdout=_share_found(holdout, released))
+
+
+def reproduced_by_value(tables: Tables, columns: Sequence[int]) -> list[Contrast]:
+    """The share of real people of each value of some attributes whose exact record was released, as in `reproduced`.
+
+    Args:
+        tables: the release and both parts.
+        columns: column numbers of the attributes.
+
+    Returns:
+        The two shares for each value of each attribute; cases are real people.
+    """
+    released, *numbers = tables.numbered()
+    known = np.sort(released)
+    shares: list[list[Share]] = []
+    for people, numbered in zip((tables.training, tables.holdout), numbers, strict=True):
+        place = np.minimum(np.searchsorted(known, numbered), max(len(known) - 1, 0))
+        found = known[place] == numbered if len(known) else np.zeros(len(people), bool)
+        shares.append(
+            [
+                Share(int(hits), int(cases))
+                for column in columns
+                for hits, cases in zip(
+                    *(
+                        np.bincount(rows[:, column], minlength=tables.cardinalities[column])
+                        for rows in (people[found], people)
+                    ),
+                    strict=True,
+                )
+            ]
+        )
+    return [Contrast(training, holdout) for training, holdout in zip(*shares, strict=True)]
+
+
+def singled_out(tables: Tables, columns: Sequence[int]) -> Contrast:
+    """Share of the people with unique values of some attributes whose values occur in the release.
+
+    With V the real people whose values are unique in training and holdout together, it is
+    |{x in V and the part: q(x) in q(released)}| / |{x in V and the part}|. A release that draws values without regard
+    to whether a person has them finds as many of either part.
+
+    Args:
+        tables: the release and both parts.
+        columns: column numbers of the attributes.
+
+    Returns:
+        The two shares; cases are real people.
+
+    Source:
+        Ours; the singling-out attack of Giomi et al. 2023 (Anonymeter), with all values in place of guessed ones.
+    """
+    released, training, holdout = tables.numbered(columns)
+    unique = _uniques(np.concatenate((training, holdout)))
+    return Contrast(
+        training=_share_found(those_among(training, unique), released),
+        holdout=_share_found(those_among(holdout, unique), released),
+    )
 
 
 def nearer_to_training(tables: Tables) -> float:
@@ -313,8 +382,9 @@ def _share_found(records: Numbers, among: Numbers) -> Share:
 
 def _uniques(numbers: Numbers) -> Numbers:
     """The numbers that occur exactly once."""
-    values, counts = np.unique(numbers, return_counts=True)
-    return np.asarray(values[counts == 1])
+    ordered = np.sort(numbers)
+    differ = np.concatenate(([True], ordered[1:] != ordered[:-1], [True]))
+    return np.asarray(ordered[differ[1:] & differ[:-1]])
 
 
 def _modes(numbers: Numbers, values: int) -> Numbers:

@@ -136,6 +136,21 @@ class AttackEvidence:
         """The tables that there are."""
         return frozenset({"released", "training", "holdout"})
 
+    def first(self, *, released: int, real: int) -> Tables:
+        """The first records of each table; all are in random order.
+
+        Args:
+            released: the largest number of released records.
+            real: the largest number of real records of each part.
+        """
+        tables = self.tables
+        return Tables(
+            released=tables.released[:released],
+            training=tables.training[:real],
+            holdout=tables.holdout[:real],
+            cardinalities=tables.cardinalities,
+        )
+
     def equal_parts(self, *, released: int, real: int) -> Tables:
         """The first records of each table, as many of people used as of people not used; all are in random order.
 
@@ -144,10 +159,4 @@ class AttackEvidence:
             real: the largest number of real records of each part.
         """
         tables = self.tables
-        real = min(real, len(tables.training), len(tables.holdout))
-        return Tables(
-            released=tables.released[:released],
-            training=tables.training[:real],
-            holdout=tables.holdout[:real],
-            cardinalities=tables.cardinalities,
-        )
+        return self.first(released=released, real=min(real, len(tables.training), len(tables.holdout)))

@@ -33,7 +33,9 @@ DERIVED: Final = ("grades",)
 ATTACKS: Final = (
     "exact_matches",
     "reproduced_people",
+    "memorised_groups",
     "unique_people",
+    "singled_out",
     "nearest_records",
     "inference",
 )

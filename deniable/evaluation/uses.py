@@ -81,6 +81,17 @@ GROUPS: Final = Use(
     refusal="Do not compare groups; shares within them are off.",
 )
 
+ATTRIBUTES: Final = Use(
+    name="attributes",
+    words="shares of each single attribute",
+    figure="tvd_1way_beyond_worst",
+    unit="distance, the worst attribute",
+    good=0.05,
+    usable=0.15,
+    caution="Check an attribute in the report before you state its shares.",
+    refusal="Do not use the attributes that are off in the report.",
+)
+
 ANALYSES: Final = Use(
     name="analyses",
     words="regressions, means by group and medians",
@@ -103,6 +114,7 @@ USES: Final = (
         caution="State shares of single attributes in whole percents.",
         refusal="Do not state shares of single attributes.",
     ),
+    ATTRIBUTES,
     Use(
         name="tables",
         words="cross-tables of two attributes",
@@ -125,6 +137,16 @@ USES: Final = (
         refusal="Do not report means of numbers.",
     ),
     Use(
+        name="totals",
+        words="totals of amounts",
+        figure="amount_mean_gap_worst",
+        unit="share of the total",
+        good=0.05,
+        usable=0.15,
+        caution="State totals of amounts to one digit.",
+        refusal="Do not state totals of amounts.",
+    ),
+    Use(
         name="quantiles",
         words="medians and other quantiles",
         figure="quantile_gap_worst",
@@ -133,6 +155,16 @@ USES: Final = (
         usable=0.08,
         caution="Report medians, not top shares.",
         refusal="Report neither medians nor top shares.",
+    ),
+    Use(
+        name="tails",
+        words="large amounts",
+        figure="amount_upper_gap_worst",
+        unit="share of the upper hundredth",
+        good=0.1,
+        usable=0.3,
+        caution="Do not single out the largest amounts.",
+        refusal="Do not study large amounts; the upper hundredth is off.",
     ),
     Use(
         name="correlations",

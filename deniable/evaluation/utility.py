@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb, prod, sqrt
-from typing import Protocol
+from statistics import NormalDist
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ ERROR_RECORDS = 5_000
 """Number of records used to estimate a standard error: enough for two digits."""
 
 _PLACE_BITS = np.uint64(32)
+_TINY: Final = 1e-12
 
 MAX_CELLS = 1 << 22
 """Marginals with more cells are omitted: too few of their cells have real records for a comparison."""
@@ -382,6 +384,32 @@ def share_error(share: float, cases: int) -> float:
         cases: number of cases.
     """
     return sqrt(share * (1 - share) / max(cases, 1))
+
+
+def certainly_above(
+    values: Sequence[float], errors: Sequence[float], bounds: Sequence[float], doubt: float
+) -> list[bool]:
+    """Which of several figures are certainly above their bounds: one-sided tests with Holm's correction.
+
+    Args:
+        values: the figures.
+        errors: their standard errors; a figure without one is above its bound or not.
+        bounds: a bound for each.
+        doubt: the probability that any of them is called so although none is.
+
+    Returns:
+        Whether each is.
+
+    Source: Holm 1979, A simple sequentially rejective multiple test procedure.
+    """
+    found = [False] * len(values)
+    scores = [(value - bound) / max(error, _TINY) for value, error, bound in zip(values, errors, bounds, strict=True)]
+    order = sorted(range(len(scores)), key=lambda place: -scores[place])
+    for tested, place in enumerate(order):
+        if scores[place] < NormalDist().inv_cdf(1 - doubt / (len(order) - tested)):
+            break
+        found[place] = True
+    return found
 
 
 def agreement_rate(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:

@@ -3,17 +3,20 @@
 Nothing is measured here: grades follow from figures by the rules of `deniable.evaluation.uses`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from deniable.evaluation.contract import Value
-from deniable.evaluation.metrics import compared_records, groups, subsample
-from deniable.evaluation.uses import GRADES, GROUPS, USES, Grade, Use
+from deniable.evaluation.derived.verdict import ESSENTIAL, Overall, verdict_of
+from deniable.evaluation.metrics import compared_records, groups, marginal_distances, subsample
+from deniable.evaluation.uses import ATTRIBUTES, GRADES, GROUPS, USES, Grade, Use
 from reports.figures.marginals import DescribedTable
 from reports.figures.value_groups import label_of
+from reports.pages.attack_rows import AttackRow
 from reports.pages.headline_figures import Estimate, reach_of
 from reports.pages.pages import Card
+from schemas.spec.accounts import Accounts
 from schemas.spec.evaluation import EvaluationFigures, errors_of
 from schemas.spec.release_spec import ReleaseSpec
 
@@ -24,6 +27,8 @@ UNDECIDED: Final = "not decided"
 """The verdict if the interval of a figure is too wide for any other."""
 
 _SHOWN_GROUPS: Final = 8
+_NAMED_ATTACKS, _NAMED_ATTRIBUTES = 2, 3
+_CERTAIN, _LITTLE = "An attack succeeds", "An attack finds something"
 _TONES: Final[Mapping[Grade | None, str]] = {"good": "met", "with caution": "open", "do not": "missed", None: "open"}
 _MARKS: Final[Mapping[Grade | None, str]] = {"good": "✓", "with caution": "!", "do not": "✗", None: "○"}
 
@@ -45,6 +50,11 @@ class JudgedUse:
     value: Estimate
     grade: Grade | None
     advice: str
+
+    @property
+    def is_beyond_usable(self) -> bool:
+        """Whether the error itself is more than is usable, whether or not that is certain."""
+        return self.value.value > self.use.usable
 
     @property
     def verdict(self) -> str:
@@ -111,6 +121,7 @@ class Fitness:
         too_small: number of groups that are too small to be judged.
         failed: number of groups that are certainly off by more than is usable.
         good_from: the size of group from which on all are well described; None if there is none.
+        off: the attributes whose shares are off by more than is usable, the worst first, as far as they are named.
     """
 
     uses: tuple[JudgedUse, ...]
@@ -119,10 +130,80 @@ class Fitness:
     too_small: int
     failed: int
     good_from: int | None
+    off: tuple[str, ...]
 
     def are(self, grade: Grade) -> list[str]:
         """The uses of a grade, in words."""
         return [each.use.words for each in self.uses if each.grade == grade]
+
+
+@dataclass(frozen=True)
+class OverallVerdict:
+    """The verdict on the whole release.
+
+    Attributes:
+        verdict: the verdict.
+        reasons: why, one sentence each.
+    """
+
+    verdict: Overall
+    reasons: tuple[str, ...]
+
+    @property
+    def tone(self) -> str:
+        """How the verdict is shown."""
+        return {"fit": "met", "not decided": "open"}.get(self.verdict, "missed")
+
+    @property
+    def mark(self) -> str:
+        """A sign that distinguishes the verdict without colour."""
+        return {"fit": "✓", "not decided": "○"}.get(self.verdict, "✗")
+
+
+def overall_of(fitness: Fitness | None, attacks: Sequence[AttackRow], accounts: Accounts) -> OverallVerdict:
+    """The verdict on the whole release, with reasons.
+
+    Args:
+        fitness: what it is good for; None if that was not measured.
+        attacks: the attacks; empty if none was carried out.
+        accounts: its privacy costs.
+    """
+    grades = {} if fitness is None else {each.use.name: each.grade for each in fitness.uses}
+    dangerous = [each for each in attacks if each.is_danger]
+    beyond = [] if fitness is None else [each.use.name for each in fitness.uses if each.is_beyond_usable]
+    verdict = verdict_of(grades, beyond, dangerous)
+    return OverallVerdict(verdict, tuple(_reasons(verdict, fitness, attacks, accounts)))
+
+
+def _reasons(
+    verdict: Overall, fitness: Fitness | None, attacks: Sequence[AttackRow], accounts: Accounts
+) -> Iterator[str]:
+    succeeding = sorted(
+        (each for each in attacks if each.succeeds), key=lambda each: (not each.is_danger, -each.excess)
+    )
+    for each in succeeding[:_NAMED_ATTACKS]:
+        yield f"{_CERTAIN if each.is_danger else _LITTLE}, {each.excess:.3f} beyond chance: {each.figure.words}."
+    if succeeding[_NAMED_ATTACKS:]:
+        yield f"So do {len(succeeding) - _NAMED_ATTACKS} more."
+    if not succeeding:
+        yield f"No attack of {len(attacks)} is certainly beyond chance." if attacks else "No attack was carried out."
+    if fitness is None:
+        yield "No use was judged."
+        return
+    if verdict == "unfit":
+        beyond = sum(each.is_beyond_usable for each in fitness.uses)
+        yield f"Errors are beyond what is usable for {beyond} of {len(fitness.uses)} uses."
+        yield from (each.use.refusal for each in fitness.uses if each.grade == _WORST and each.use.name in ESSENTIAL)
+        if fitness.off:
+            yield f"Furthest off: {', '.join(fitness.off)}."
+    if verdict == "fit":
+        usable = sum(each.grade in GRADES[1:] for each in fitness.uses)
+        yield f"It is good, or usable with caution, for {usable} of {len(fitness.uses)} uses."
+    if verdict == "not decided":
+        yield "Too few records were held out to decide on most uses."
+    total = accounts.total
+    if total is None or total.is_vacuous or not accounts.relation.is_guarantee:
+        yield "Its account bounds next to nothing."
 
 
 def fitness_of(found: EvaluationFigures, spec: ReleaseSpec) -> Fitness | None:
@@ -147,7 +228,14 @@ def fitness_of(found: EvaluationFigures, spec: ReleaseSpec) -> Fitness | None:
         too_small=sum(size > 0 for size in sizes) - len(judged),
         failed=sum(each.failed for each in judged),
         good_from=None if good_from is None else int(good_from),
+        off=_attributes_off(found, spec),
     )
+
+
+def _attributes_off(found: EvaluationFigures, spec: ReleaseSpec) -> tuple[str, ...]:
+    gaps = found.series.get(marginal_distances.ATTRIBUTE, ())
+    far = [(gap, name) for gap, name in zip(gaps, spec.domain.names, strict=False) if gap > ATTRIBUTES.usable]
+    return tuple(name for _, name in sorted(far, reverse=True)[:_NAMED_ATTRIBUTES])
 
 
 def _judged(use: Use, figure: str, found: EvaluationFigures, good_from: float | None) -> JudgedUse:

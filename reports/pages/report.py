@@ -22,7 +22,7 @@ from reports.figures.spending import Spending
 from reports.figures.undeclared_logic import undeclared_logic
 from reports.pages.attack_rows import attack_rows
 from reports.pages.evaluation import IN_WORDS, comparison_pictures, marginals_of, risk_pictures
-from reports.pages.fitness import equivalent_card, fitness_of
+from reports.pages.fitness import equivalent_card, fitness_of, overall_of
 from reports.pages.headline_figures import COMPARED, headline_figures, reach_of
 from reports.pages.pages import Card, cost_cards, cost_lines, picture, render_page
 from reports.pages.report_links import Link
@@ -165,6 +165,7 @@ def render_report(content: ReportContent) -> str:
             "named": _NAMED,
             "attacks": attacks,
             "fitness": fitness,
+            "overall": overall_of(fitness, attacks, content.accounts),
             "to_sign": to_sign(content.spec, content.accounts, attacks, fitness, undeclared_logic(content.utility)),
             "analyses": _analyses(content),
             "logic": undeclared_logic(content.utility),

@@ -214,7 +214,8 @@ def heatmap_svg(
         if error.names in linked
     ]
     width, height = 2 * (margin + side) + _GAP, 20 + side + margin
-    return Markup('<svg class="heat" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}">{}</svg>').format(
+    return Markup('<svg class="heat" role="{}" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}">{}</svg>').format(
+        "group" if linked else "img",  # a picture has no links in it
         f"Distance of each pair of attributes to the holdout, for the release and for real training records; "
         f"the largest is {most:.3f}.",
         width,

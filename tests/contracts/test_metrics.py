@@ -60,7 +60,9 @@ ROWS_OF_METRICS: dict[str, Row | None] = {
     "places.commutes": Row("flow_overlap", "young"),
     "exact_matches": Row("exact_match_excess", "copies"),
     "reproduced_people": Row("reproduced_excess", "copies"),
+    "memorised_groups": Row("reproduced_group_excess", "copies"),
     "unique_people": Row("unique_found_excess", "copies"),
+    "singled_out": Row("singled_out_excess", "copies"),
     "nearest_records": Row("nearer_to_training", "copies"),
     "inference": Row("inferred_excess_worst", "copies"),
 }

@@ -350,13 +350,15 @@ def test_the_first_table_has_a_verdict_for_each_use_with_its_figure_and_its_rule
     rows = rows_of(page, "fitness")
     assert [each.use.name for each in fitness.uses] == [use.name for use in USES if use.name != "rare"]
     for each in fitness.uses:
-        [row] = [text for name, text in rows.items() if each.figure in name]
+        title = each.use.words.capitalize()
+        [row] = [text for name, text in rows.items() if name.startswith(title) and name.endswith(each.figure)]
         assert f"{each.mark} {each.verdict}" in row
         assert within(each.value.value, each.value.reach) in row
         assert f"{each.use.good:g}{each.use.usable:g}" in row.replace(" ", "")
     good = len(fitness.are("good"))
-    assert f"Good for {good} of 8 uses, not to be used for 0" in page.words
+    assert f"Good for {good} of 11 uses, not to be used for 0" in page.words
     assert "Fails none of 4 groups" in page.words
+    assert "✓ Fit No attack of 7 is certainly beyond chance." in page.words
     assert {"sex f", "sex m", "sick no", "sick yes"} <= rows.keys()
 
 
@@ -433,7 +435,7 @@ def test_every_attack_is_shown_with_what_the_adversary_knows_and_its_control(
     page: Page, content: ReportContent
 ) -> None:
     rows = rows_of(page, "risk")
-    assert len(rows) == 1 + 5
+    assert len(rows) == 1 + 7
     for attack in attacks():
         [figure] = [each for each in attack.figures(content.spec.evaluation.scope) if each.words]
         [row] = [text for name, text in rows.items() if figure.name in name]
@@ -449,23 +451,24 @@ def test_the_sentence_to_sign_states_bound_findings_power_and_what_remains(
     assert "guesses whether a given record was in the confidential table correctly at most" in words
     assert "This bound is next to nothing." in words
     assert (
-        "5 attacks were carried out on people used and on people not used; none found anything beyond chance" in words
+        "7 attacks were carried out on people used and on people not used; none found anything beyond chance" in words
     )
     rows = attack_rows(content.risk, content.spec.evaluation.scope)
     powers = sorted(row.detectable for row in rows if row.detectable is not None)
     assert f"excesses of {powers[0]:.3f} (" in words
     assert f") to {powers[-1]:.3f} (" in words
-    # Four of five times a normal estimate with this mean exceeds 1.96 standard errors.
+    # Four of five times a normal estimate with this mean is certain at 1% for all seven attacks.
     for row in rows:
-        error = content.risk.errors[row.figure.name]
-        assert 1 - NormalDist(row.detectable, error).cdf(1.96 * error) == pytest.approx(0.8, abs=1e-3)
+        if error := content.risk.errors[row.figure.name]:
+            beyond = NormalDist().inv_cdf(1 - 0.01 / 7) * error
+            assert 1 - NormalDist(row.detectable, error).cdf(beyond) == pytest.approx(0.8, abs=1e-3)
     assert "were not tried" in words
     assert "Meant for: not stated; fill in." in words
     assert "Name, office, date:" in words
     risk = evaluate_risk(release.workspace, release.released(release.training), release.parts)
     copied = Page(render_report(replace(content, risk=risk, accounts=stated_accounts(**{**COSTS, "total": SMALL}))))
-    assert "on people not used; 5 succeeded: " in copied.words
-    assert "correctly at most 73.2% of the time. 5 attacks" in copied.words
+    assert "on people not used; 7 succeeded: " in copied.words
+    assert "correctly at most 73.2% of the time. 7 attacks" in copied.words
     assert "The account allows an advantage of 0.462 to the best possible attack." in copied.words
 
 
@@ -477,13 +480,14 @@ def test_a_release_without_evaluation_or_guarantee_has_a_sentence_too(content: R
 def test_a_copy_of_the_people_used_makes_every_attack_succeed(release: EvaluatedRelease) -> None:
     risk = evaluate_risk(release.workspace, release.released(release.training), release.parts)
     found = {row.figure.name: row.succeeds for row in attack_rows(risk, release.workspace.spec.evaluation.scope)}
-    assert len(found) == 5
+    assert len(found) == 7
     assert all(found.values())
 
 
 def test_a_release_that_was_not_evaluated_has_no_verdict(content: ReportContent) -> None:
     page = Page(render_report(replace(content, utility=NOT_MEASURED, risk=NOT_MEASURED)))
     page.require_sound()
+    assert "Not decided No attack was carried out. No use was judged." in page.words
     assert "fitness" not in [section.attributes["id"] for section in page.all("section")]
     assert "As good as" not in page.words
 

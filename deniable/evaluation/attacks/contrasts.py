@@ -1,9 +1,15 @@
 """Figures of an attack's success on people used and on people not used, and of the excess, which is disclosure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 
 from deniable.evaluation.contract import Figure, Value
 from deniable.evaluation.disclosure import Contrast
+
+FEWEST = 10
+"""The smallest number of cases on either side of a contrast that is one of many."""
+
+_DOUBT, _SIGMAS = 0.05, 1.96
 
 
 def used(attack: str) -> str:
@@ -49,3 +55,24 @@ def values_of_contrast(attack: str, contrast: Contrast) -> dict[str, Value]:
         not_used(attack): Value(contrast.holdout.value, contrast.holdout.variance**0.5),
         excess(attack): Value(contrast.excess, contrast.standard_error),
     }
+
+
+def worst_of(attack: str, contrasts: Sequence[Contrast]) -> dict[str, Value]:
+    """The figures of an attack that is tried in many ways: those of the way that certainly succeeds most.
+
+    The error of the excess is widened, so that an interval of 95% covers the excesses of all ways (Bonferroni).
+
+    Args:
+        attack: the first part of the names of the figures.
+        contrasts: its success in each way; those with few cases are left out.
+
+    Returns:
+        The figures; none if all have few cases.
+    """
+    tried = [each for each in contrasts if min(each.training.total, each.holdout.total) >= FEWEST]
+    if not tried:
+        return {}
+    sigmas = NormalDist().inv_cdf(1 - _DOUBT / (2 * len(tried)))
+    worst = max(tried, key=lambda each: each.excess - sigmas * each.cautious_error)
+    values = values_of_contrast(attack, worst)
+    return {**values, excess(attack): Value(worst.excess, worst.cautious_error * sigmas / _SIGMAS)}

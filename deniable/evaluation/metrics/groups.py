@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deniable.evaluation.contract import Figure, Metric, Scope, Table, Value
 from deniable.evaluation.uses import GROUPS
-from deniable.evaluation.utility import ERROR_RECORDS
+from deniable.evaluation.utility import ERROR_RECORDS, certainly_above
 from deniable.foundation.domain import Codes, Domain
 
 if TYPE_CHECKING:
@@ -90,14 +90,10 @@ def _measure(evidence: "UtilityEvidence") -> dict[str, Value]:
 def _fail(gaps: NDArray[np.float64], errors: NDArray[np.float64], judged: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Groups whose gap is certainly more than is usable, by one-sided tests with Holm's correction."""
     failed = np.zeros(len(gaps), bool)
-    scores = np.where(judged, (gaps - GROUPS.usable) / np.maximum(errors, 1e-12), -np.inf)
-    order = np.argsort(-scores, kind="stable")
-    left = int(judged.sum())
-    for group in order[:left]:
-        if scores[group] < NormalDist().inv_cdf(1 - _DOUBT / left):
-            break
-        failed[group] = True
-        left -= 1
+    chosen = np.flatnonzero(judged)
+    failed[chosen] = certainly_above(
+        gaps[chosen].tolist(), errors[chosen].tolist(), [GROUPS.usable] * len(chosen), _DOUBT
+    )
     return failed
 
 

@@ -5,6 +5,7 @@ Real training records show the distance that chance alone produces.
 
 from collections.abc import Iterator
 from math import hypot
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,12 +15,17 @@ from deniable.evaluation.utility import mean_distance_error, total_variation
 
 if TYPE_CHECKING:
     from deniable.evaluation.evidence import UtilityEvidence
+    from deniable.evaluation.utility import MarginalCounts
 
 WORDS: Final = {1: "single attributes", 2: "pairs of attributes", 3: "triples of attributes"}
 """The marginals of each order, in words."""
 
 
+ATTRIBUTE: Final = "tvd_1way_beyond_worst"
+"""The distance of the worst attribute, less that of its training records; an interval of 95% covers all attributes."""
+
 _SCORED, _PERFECT = 2, 1000.0
+_DOUBT, _SIGMAS = 0.05, 1.96
 
 
 def name_of(order: int, table: Table = "released", *, worst: bool = False) -> str:
@@ -59,6 +65,12 @@ def _figures(scope: Scope) -> Iterator[Figure]:
             )
             yield from (Figure(name=name, better="low", has_error=not worst) for name in beside if name)
         yield Figure(name=beyond_of(order), better="low")
+    yield Figure(
+        name=ATTRIBUTE,
+        better="low",
+        words="distance of an attribute beyond chance, the worst attribute",
+        each="attribute",
+    )
     beside = names_beside(score_of(), scope)
     yield Figure(name=score_of(), better="high", beside=beside)
     yield from (Figure(name=name, better="high") for name in beside if name)
@@ -82,7 +94,35 @@ def _measure(evidence: "UtilityEvidence") -> dict[str, Value]:
             released, training = values[name_of(order)], values[name_of(order, "training")]
             error = hypot(released.error or 0.0, training.error or 0.0)
             values[beyond_of(order)] = Value(released.value - training.value, error)
+            if order == 1:
+                values[ATTRIBUTE] = worst_attribute(*(counts[1, name] for name in ("released", "training", "holdout")))
     return values
+
+
+def worst_attribute(released: "MarginalCounts", training: "MarginalCounts", holdout: "MarginalCounts") -> Value:
+    """The attribute whose shares are certainly furthest off, beyond chance.
+
+    The distance 1/2 sum |p - q| has the derivative 1/2 sign(p - q) with respect to p. The error to first order is that
+    of both distances, and is widened for the number of attributes (Bonferroni).
+
+    Args:
+        released: counts of single attributes in the release.
+        training: those in training records.
+        holdout: those in the holdout.
+    """
+    starts, real = holdout.starts[:-1], holdout.counts / holdout.rows
+    gaps, variances = np.zeros(len(starts)), np.zeros(len(starts))
+    for part, sign in ((released, 1), (training, -1)):
+        differ = part.counts / part.rows - real
+        gaps += sign * np.add.reduceat(np.abs(differ), starts) / 2
+        pulls = np.sign(differ) / 2
+        for table in (part, holdout):
+            shares = table.counts / table.rows
+            means, squares = (np.add.reduceat(shares * pulls**power, starts) for power in (1, 2))
+            variances += np.maximum(squares - means**2, 0.0) / table.rows
+    errors = np.sqrt(variances) * NormalDist().inv_cdf(1 - _DOUBT / (2 * len(gaps))) / _SIGMAS
+    worst = int(np.argmax(gaps - _SIGMAS * errors))
+    return Value(float(gaps[worst]), float(errors[worst]), tuple(map(float, gaps)))
 
 
 METRIC: Final = Metric(figures=_figures, measure=_measure)
