@@ -67,7 +67,8 @@ def decide(
     if public is not None and (reasons := public.reasons()):
         outcome = _held(outcome, *reasons)
     outcome = held_by_plan(outcome, workspace.spec)
-    with recorded_step(workspace, "decide") as step:
+    read = [item for item in (measured, None if measured is None else released) if item is not None]
+    with recorded_step(workspace, "decide", inputs=read) as step:
         met = sum(verdict.met for verdict in verdicts)
         step.figures({"thresholds_met": met, "thresholds_missed": len(verdicts) - met}, Audience.INTERNAL)
         step.document([verdict.model_dump() for verdict in verdicts], "verdicts.json", Audience.INTERNAL)

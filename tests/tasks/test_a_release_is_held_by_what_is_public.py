@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mlflow import MlflowClient
 
 from deniable.foundation.domain import Codes
 from deniable.measurements.document import Measurements, Universe
@@ -73,3 +74,13 @@ def test_records_of_other_ages_than_those_counted_wait_for_a_person(release: Eva
 def test_records_of_which_noise_leaves_few_uses_wait_for_a_person(release: EvaluatedRelease) -> None:
     reason = reasons(release, population(ROWS, "best"), 1000)[0]
     assert reason.startswith("by its noisy counts alone it can be good for 0 of ")
+
+
+def test_the_run_of_the_decision_names_what_it_read(release: EvaluatedRelease) -> None:
+    counts, records = noisy_counts(release, 5), release.released(population(ROWS, "good"))
+    decide(release.workspace, NOT_MEASURED, NOT_MEASURED, counts, records)
+    client = MlflowClient()
+    experiment = client.get_run(release.workspace.mlflow_run_id).info.experiment_id
+    of_release = f"tags.`mlflow.parentRunId` = '{release.workspace.mlflow_run_id}'"
+    newest = client.search_runs([experiment], of_release, order_by=["attributes.start_time DESC"])[0]
+    assert {each.dataset.name for each in newest.inputs.dataset_inputs} == {"measured", "released"}
