@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
@@ -47,10 +48,12 @@ class Contrast:
     Attributes:
         training: success on records of the training data.
         holdout: success on records of the holdout.
+        alike: variance of the excess if equal cases succeed together; 0 if all cases are independent.
     """
 
     training: Share
     holdout: Share
+    alike: float = 0.0
 
     @property
     def excess(self) -> float:
@@ -59,8 +62,8 @@ class Contrast:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the excess for independent cases, sqrt(variance(training) + variance(holdout))."""
-        return math.sqrt(self.training.variance + self.holdout.variance)
+        """Standard error of the excess: sqrt(variance(training) + variance(holdout)), or more if cases are alike."""
+        return math.sqrt(max(self.training.variance + self.holdout.variance, self.alike))
 
     @property
     def cautious_error(self) -> float:
@@ -146,7 +149,9 @@ def exact_matches(tables: Tables) -> Contrast:
 
     The number of matches grows with the size of a part, so both parts must have the same number of records; samples of
     equal size suffice. If the sample contains a share s of the training records, and a share c of the release are
-    copies, the excess is about s c.
+    copies, the excess is about s c. All n_y released records with the values y match a part or none of them does, and
+    without disclosure either part is as likely to have the only match: the variance of the excess is the sum of n_y^2
+    over the values that one part alone has, divided by |released|^2.
 
     Args:
         tables: the release and equally large parts.
@@ -159,7 +164,11 @@ def exact_matches(tables: Tables) -> Contrast:
     """
     tables.require_equal_parts()
     released, training, holdout = tables.numbered()
-    return Contrast(training=_share_found(released, training), holdout=_share_found(released, holdout))
+    matched = [those_among(released, part) for part in (training, holdout)]
+    alone = [found[~_among(found, other)] for found, other in zip(matched, matched[::-1], strict=True)]
+    squares = sum(float((_times(found) ** 2).sum()) for found in alone)
+    training_share, holdout_share = (Share(len(found), len(released)) for found in matched)
+    return Contrast(training_share, holdout_share, alike=squares / len(released) ** 2)
 
 
 def reproduced(tables: Tables) -> Contrast:
@@ -192,8 +201,7 @@ def reproduced_by_value(tables: Tables, columns: Sequence[int]) -> list[Contrast
     known = np.sort(released)
     shares: list[list[Share]] = []
     for people, numbered in zip((tables.training, tables.holdout), numbers, strict=True):
-        place = np.minimum(np.searchsorted(known, numbered), max(len(known) - 1, 0))
-        found = known[place] == numbered if len(known) else np.zeros(len(people), bool)
+        found = _among(numbered, known)
         shares.append(
             [
                 Share(int(hits), int(cases))
@@ -256,6 +264,22 @@ def nearer_to_training(tables: Tables) -> float:
     to_training = nearest(tables.released, tables.training)
     to_holdout = nearest(tables.released, tables.holdout)
     return float(np.mean(to_training < to_holdout) + np.mean(to_training == to_holdout) / 2)
+
+
+def nearer_error(tables: Tables) -> float:
+    """Standard error of `nearer_to_training` if equal released records, which have the same nearest ones, are alike.
+
+    It is the square root of the sum of (n_y s_y)^2 over the distinct released records y, divided by |released|: n_y is
+    how often y was released, and s_y is 1/2 if one part alone has the nearest record, otherwise 0.
+
+    Args:
+        tables: the release and equally large parts.
+    """
+    from deniable.evaluation.table_kernels import nearest  # noqa: PLC0415 - compiled code, for what compares records
+
+    decided = nearest(tables.released, tables.training) != nearest(tables.released, tables.holdout)
+    released, _, _ = tables.numbered()
+    return float(np.sqrt((_times(np.sort(released[decided])) ** 2).sum())) / (2 * len(released))
 
 
 def uniqueness(tables: Tables, quasi_identifiers: Sequence[int]) -> Uniqueness:
@@ -378,6 +402,20 @@ def error_of_guesses(
 def _share_found(records: Numbers, among: Numbers) -> Share:
     """Share of records that equal some other record."""
     return Share(len(those_among(records, among)), len(records))
+
+
+def _among(numbers: Numbers, known: Numbers) -> NDArray[np.bool_]:
+    """Which numbers occur in another array, which is ascending."""
+    if not len(known):
+        return np.zeros(len(numbers), bool)
+    found: NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, numbers), len(known) - 1)] == numbers
+    return found
+
+
+def _times(ordered: Numbers) -> NDArray[np.float64]:
+    """How often each number of an ascending array occurs."""
+    ends = np.flatnonzero(np.concatenate((ordered[1:] != ordered[:-1], np.ones(min(len(ordered), 1), bool)))) + 1
+    return np.diff(ends, prepend=0).astype(np.float64)
 
 
 def _uniques(numbers: Numbers) -> Numbers:

@@ -13,6 +13,7 @@ from deniable.evaluation.disclosure import (
     error_of_guesses,
     exact_matches,
     infer,
+    nearer_error,
     nearer_to_training,
     reproduced,
     uniqueness,
@@ -70,7 +71,8 @@ class TestExactMatches:
     )
 
     def test_shares_of_released_records_worked_out_by_hand(self) -> None:
-        assert exact_matches(self.TABLES) == Contrast(training=Share(3, 4), holdout=Share(1, 4))
+        found = exact_matches(self.TABLES)
+        assert (found.training, found.holdout) == (Share(3, 4), Share(1, 4))
 
     def test_shares_of_real_people_worked_out_by_hand(self) -> None:
         assert reproduced(self.TABLES) == Contrast(training=Share(2, 3), holdout=Share(2, 3))
@@ -226,3 +228,20 @@ class TestIntruder:
         nothing = np.empty((0, 2), np.uint16)
         with pytest.raises(InvalidInput, match="learn from"):
             infer(Tables(nothing, codes((0, 0)), codes((0, 0)), (2, 2)), known=(0,), sensitive=1)
+
+
+def test_errors_of_copies_hold_where_many_released_records_are_equal() -> None:
+    """Few combinations: a rare one that either part has by chance is matched by all of its released records."""
+    draw = np.random.default_rng(6)
+    shares = 0.85 ** np.arange(60)
+    found, too_small, nearer = [], [], []
+    for _ in range(400):
+        parts = [draw.choice(60, size, p=shares / shares.sum())[:, None].astype(np.uint16) for size in (2000, 60, 60)]
+        tables = Tables(parts[0], parts[1], parts[2], (60,))
+        contrast = exact_matches(tables)
+        found.append(abs(contrast.excess) > 1.96 * contrast.standard_error)
+        too_small.append(abs(contrast.excess) > 1.96 * replace(contrast, alike=0.0).standard_error)
+        nearer.append(abs(nearer_to_training(tables) - 0.5) > 1.96 * nearer_error(tables))
+    assert np.mean(found) < 0.08
+    assert np.mean(nearer) < 0.08
+    assert np.mean(too_small) > 0.3

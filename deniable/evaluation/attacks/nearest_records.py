@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from deniable.evaluation.contract import Attack, Figure, Scope, Value
-from deniable.evaluation.disclosure import nearer_to_training
+from deniable.evaluation.disclosure import nearer_error, nearer_to_training
 from deniable.evaluation.utility import share_error
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def _figures(_: Scope) -> Iterator[Figure]:
 def _measure(evidence: "AttackEvidence") -> dict[str, Value]:
     sample = evidence.equal_parts(released=MOST_RELEASED, real=MOST_REAL)
     share = nearer_to_training(sample)
-    return {NAME: Value(share, share_error(share, len(sample.released)))}
+    return {NAME: Value(share, max(share_error(share, len(sample.released)), nearer_error(sample)))}
 
 
 ATTACK: Final = Attack(figures=_figures, measure=_measure, knows="all attributes", seeks="presence")
