@@ -11,20 +11,23 @@ from numpy.typing import NDArray
 from deniable.evaluation.commutes import miles
 from deniable.foundation.keys import WordStream
 from deniable.foundation.noise import DiscreteLaplace
-from deniable.learners.origin_destination.draws import draw_origins
-from deniable.learners.origin_destination.plan import FlowsPlan, kept_probability
+from deniable.learners.origin_destination.draws import draw_origins, kept_at
+from deniable.learners.origin_destination.plan import KEPT_UNIT, FlowsPlan, kept_probability
+from deniable.learners.origin_destination.spec import SamplingByDistance
 from deniable.privacy.urn_costs import UNIT
 from papers.chance import KEY, Floats, Integers, uniforms
-from papers.onthemap.published import DELTA, EPSILON, KEPT
+from papers.onthemap.published import DELTA, EPSILON, KEPT, QUANTILES
 from papers.onthemap.states import State
 
 SAMPLED: Final = "theorem O, domain sampling"
+NEAR: Final = "theorem O, domain sampling by distance"
 AREAS: Final = "theorem O, areas"
 METHODS: Final = {
     "pure, origins": (Fraction(0), "theorem_O", False, False),
     "theorem 4.4, origins": (DELTA, "theorem_4_4", False, False),
     "theorem O, origins": (DELTA, "theorem_O", False, False),
     SAMPLED: (DELTA, "theorem_O", True, False),
+    NEAR: (DELTA, "theorem_O", True, False),
     "pure, areas": (Fraction(0), "theorem_O", False, True),
     "theorem 4.4, areas": (DELTA, "theorem_4_4", False, True),
     AREAS: (DELTA, "theorem_O", False, True),
@@ -32,6 +35,16 @@ METHODS: Final = {
 """Delta, bound, whether the domain is sampled, and whether areas are drawn instead of origins."""
 NOISY: Final = "two-sided geometric, areas"
 """The baseline: noise on the counts of areas."""
+LEAST: Final = int(kept_probability(KEPT) * KEPT_UNIT)
+"""The probability that is charged, in units of 2^-32."""
+BY_DISTANCE: Final = SamplingByDistance.model_validate(
+    {"within": list(zip(QUANTILES.values(), (1, 0.5, 0.3), strict=True)), "places": {}}
+)
+"""Origins without workers stay by the paper's printed quantiles of commutes, which are public.
+
+Up to the first, all stay. Beyond, shares fall as 25 % and 15 % of workers are to the nearest 50 %, and after the last
+quantile the probability that is charged holds.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +119,7 @@ def drawn(state: State, destinations: Integers, method: str) -> Drawn:
     draw = _by_noise(state) if plan is None else _by_urns(plan)
     by_area = np.argsort(state.area, kind="stable")
     starts = np.searchsorted(state.area[by_area], np.arange(state.areas + 1))
-    workers, real, synthetic, overlaps = [], [], [], []
+    workers, real, synthetic, overlaps, priors = [], [], [], [], []
     for place in destinations.tolist():
         own = state.destination == place
         cells = state.area[state.origin[own]] if is_coarse else state.origin[own]
@@ -115,31 +128,33 @@ def drawn(state: State, destinations: Integers, method: str) -> Drawn:
         np.add.at(numbers, where, state.workers[own])
         people = int(numbers.sum())
         stream = KEY.stream(step="benchmark", mechanism="flows", inputs=method, parameters={"destination": place})
-        found = draw(stream, occupied, numbers, people)
+        distance = miles(state.destination_place[[place]], state.origin_place)
+        stays = kept_at(BY_DISTANCE, distance, LEAST) if method == NEAR else None
+        found = draw(stream, occupied, numbers, stays)
         times = np.bincount(np.searchsorted(occupied, found[np.isin(found, occupied)]), minlength=len(occupied))
         overlaps.append(float(np.minimum(times, numbers).sum() / people))
         if is_coarse:
             spread = (starts[found + 1] - starts[found]) * uniforms(stream, len(found))
             found = by_area[starts[found] + spread.astype(np.int64)]
-        distance = miles(state.destination_place[[place]], state.origin_place)
         real.append(float(distance[state.origin[own]] @ state.workers[own]) / people)
         synthetic.append(float(distance[found].mean()) if len(found) else np.nan)
         workers.append(people)
+        priors.append(0.0 if plan is None else _prior_workers(plan, people, occupied, stays))
     return Drawn(
         np.array(workers),
         np.array(real),
         np.array(synthetic),
-        0.0 if plan is None else _prior_workers(state, plan, destinations, is_coarse=is_coarse),
+        float(np.mean(priors)),
         float(np.mean(overlaps)),
     )
 
 
-_Draw = Callable[[WordStream, Integers, Integers, int], Integers]
+_Draw = Callable[[WordStream, Integers, Integers, Integers | None], Integers]
 
 
 def _by_urns(plan: FlowsPlan) -> _Draw:
-    def draw(stream: WordStream, occupied: Integers, numbers: Integers, people: int) -> Integers:
-        return draw_origins(stream, plan, occupied, numbers, draws=people)
+    def draw(stream: WordStream, occupied: Integers, numbers: Integers, stays: Integers | None) -> Integers:
+        return draw_origins(stream, plan, occupied, numbers, draws=int(numbers.sum()), stays=stays)
 
     return draw
 
@@ -147,7 +162,7 @@ def _by_urns(plan: FlowsPlan) -> _Draw:
 def _by_noise(state: State) -> _Draw:
     """Counts of areas with two-sided geometric noise, truncated at 0 and scaled to the total."""
 
-    def draw(stream: WordStream, occupied: Integers, numbers: Integers, people: int) -> Integers:
+    def draw(stream: WordStream, occupied: Integers, numbers: Integers, _: Integers | None) -> Integers:
         counts = np.zeros(state.areas, np.int64)
         counts[occupied] = numbers
         # A worker who moves changes two counts.
@@ -155,18 +170,15 @@ def _by_noise(state: State) -> _Draw:
         if not counts.any():
             return np.empty(0, np.int64)
         sums = np.cumsum(counts)
-        places = (uniforms(stream, people) * sums[-1]).astype(np.int64)
+        places = (uniforms(stream, int(numbers.sum())) * sums[-1]).astype(np.int64)
         return np.asarray(np.searchsorted(sums, places, side="right"), np.int64)
 
     return draw
 
 
-def _prior_workers(state: State, plan: FlowsPlan, destinations: Integers, *, is_coarse: bool) -> float:
-    """Mean number of prior workers of a destination."""
-    kept = 1.0 if plan.kept is None else float(plan.kept)
-    found = []
-    for place in destinations.tolist():
-        people, own = state.totals[place], state.destination == place
-        occupied = len(np.unique(state.area[state.origin[own]] if is_coarse else state.origin[own]))
-        found.append(plan.prior(people, people) / UNIT * (occupied + kept * (plan.origins - occupied)))
-    return float(np.mean(found))
+def _prior_workers(plan: FlowsPlan, people: int, occupied: Integers, stays: Integers | None) -> float:
+    """Expected number of prior workers of a destination."""
+    empty = (plan.origins - len(occupied)) * (1.0 if plan.kept is None else float(plan.kept))
+    if stays is not None:
+        empty = float(np.delete(stays, occupied).sum()) / KEPT_UNIT
+    return plan.prior(people, people) / UNIT * (len(occupied) + empty)

@@ -24,7 +24,7 @@ from deniable.foundation.keys import Parameter, WordStream
 from deniable.foundation.noise import uniform_below
 from deniable.kernels import kernel
 from deniable.learners.origin_destination.plan import FORMAT, KEPT_UNIT, TRIES, FlowsPlan, draws_of, plan_of
-from deniable.learners.origin_destination.spec import Entry
+from deniable.learners.origin_destination.spec import Entry, SamplingByDistance
 from deniable.mechanisms import ChargedDraws, ChunkStreams, Counter, Draw
 from deniable.models.sequential_model import require_format
 from deniable.models.urns import draw_polya
@@ -249,17 +249,25 @@ def staying_by_distance(entry: Entry, domain: Domain, plan: FlowsPlan) -> Callab
         np.array([list(map(float, function.places[str(value)])) for value in attribute.values])
         for attribute in (domain.attributes[domain.index(name)] for name in (entry.destination, entry.origin))
     )
+    return lambda place: kept_at(function, miles(works[[place]], homes), least)
+
+
+def kept_at(function: SamplingByDistance, away: NDArray[np.float64], least: int) -> Integers:
+    """The probabilities with which empty origins stay, given their distances.
+
+    Args:
+        function: the public function of distance.
+        away: distances in miles, shape (origins,).
+        least: the probability that is charged, in units of 2^-32.
+
+    Returns:
+        Probabilities of at least `least`, in units of 2^-32, shape (origins,).
+    """
+    if function.decay_miles is not None:
+        return np.maximum((np.exp(-away / float(function.decay_miles)) * KEPT_UNIT).astype(np.int64), least)
     reach = np.array([float(distance) for distance, _ in function.within])
     kept = np.array([*(int(probability * KEPT_UNIT) for _, probability in function.within), least], np.int64)
-    decay = None if function.decay_miles is None else float(function.decay_miles)
-
-    def stays(place: int) -> Integers:
-        away = miles(works[[place]], homes)
-        if decay is None:
-            return np.maximum(kept[np.searchsorted(reach, away)], least)
-        return np.maximum((np.exp(-away / decay) * KEPT_UNIT).astype(np.int64), least)
-
-    return stays
+    return np.maximum(kept[np.searchsorted(reach, away)], least)
 
 
 def draw_origins(
