@@ -168,7 +168,7 @@ def by_areas(state: State) -> Part:
         f"Ours has {state.areas:,} areas instead of {len(state.area):,} blocks, a larger step in the same direction: "
         "an area is drawn, and then a block in it. As in the paper, the smaller domain is better. Coarsening has no "
         f"cost, so epsilon is {float(EPSILON):g} in total, where sampling the domain costs {_ADDED:.2f} more, and it "
-        "is better than that, too.",
+        "is better than that, too, if origins are kept alike at all distances.",
         product=_PRODUCT,
         checks=tuple(checks),
         table=_by_size(of_areas),
