@@ -463,11 +463,13 @@ def test_the_sentence_to_sign_states_bound_findings_power_and_what_remains(
             beyond = NormalDist().inv_cdf(1 - 0.01 / 7) * error
             assert 1 - NormalDist(row.detectable, error).cdf(beyond) == pytest.approx(0.8, abs=1e-3)
     assert "were not tried" in words
+    assert "The verdict by the rules of this report is fit. The release is good for" in words
     assert "Meant for: not stated; fill in." in words
     assert "Name, office, date:" in words
     risk = evaluate_risk(release.workspace, release.released(release.training), release.parts)
     copied = Page(render_report(replace(content, risk=risk, accounts=stated_accounts(**{**COSTS, "total": SMALL}))))
     assert "on people not used; 7 succeeded: " in copied.words
+    assert "The verdict by the rules of this report is unsafe." in " ".join(copied.words.split())
     assert "correctly at most 73.2% of the time. 7 attacks" in copied.words
     assert "The account allows an advantage of 0.462 to the best possible attack." in copied.words
 
