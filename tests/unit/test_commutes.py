@@ -12,6 +12,8 @@ from deniable.evaluation.commutes import Commuters, Places, largest_flows, mean_
 from deniable.evaluation.contract import Value
 from deniable.evaluation.metrics.places.commutes import BY_DESTINATION, GAP, OVERLAP, TOTALS, _compared
 from deniable.foundation.errors import InvalidInput
+from deniable.learners.origin_destination.verification import relation
+from deniable.record.statement import relation_in
 from papers import __main__ as command
 from papers.onthemap import commuting, states
 from papers.onthemap.commuting import WORKED_OUT, biases
@@ -135,6 +137,8 @@ def test_the_example_is_a_spec_that_charges_one_destination(example: Path) -> No
     assert charged.guarantee is not None
     assert charged.guarantee.epsilon >= 4.6
     assert spec.evaluation.commutes is not None
+    stated = relation_in(relation(spec.learner.model_dump()))["neighbouring_relation"]
+    assert "the number of workers of each destination, is public" in stated
     totals = spec.learner.model_dump()["totals"]
     assert sum(totals.values()) == spec.synthesis.records
     assert len((example.parent / "commuters.csv").read_text(encoding="utf-8").splitlines()) == 1 + sum(totals.values())
