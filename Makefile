@@ -20,7 +20,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan design new verify replay audit compare map test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets papers paper-000 paper-001 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-floats attack-budget attack-kills mutants screenshots docs lint lock
+.PHONY: help install release plan design new verify replay audit compare map test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets papers paper-000 paper-001 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-lab attack-floats attack-budget attack-kills mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -165,6 +165,9 @@ audit-epsilon: $(DEV) ## show how much of the epsilon that each mechanism claims
 
 attack-contract: $(DEV) ## put small faults into every mechanism; the audit of mechanisms must find each, and nothing else
 	@$(BIN)/python -m benchmarks.attack_contract
+
+attack-lab: $(DEV) ## attack every mechanism as outsiders would, with controls, and published faults put into it; PARTS=faults runs a part
+	@$(BIN)/python -m benchmarks.attack_lab.lab $(if $(PARTS),--parts $(PARTS)) $(ARGS)
 
 attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats

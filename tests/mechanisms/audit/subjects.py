@@ -193,16 +193,16 @@ class Release:
                     published[product.file] = written.getvalue()
         return made, published
 
-    def _chunks(self, made: Mapping[str, Any], key: ReleaseKey) -> list[bytes]:
+    def _chunks(self, made: Mapping[str, Any], key: ReleaseKey, records: int = _RECORDS) -> list[bytes]:
         prepare, source = self.sampler.prepare, drawn_from(made)
         if not self.spec.learner.is_drawn_from_counts:
             source = model_from_document(self.domain, source)
         given = None if prepare is None else made[prepare.makes[0].name]
         draw = self.sampler.open(source, given, partial(key.stream, step="records", inputs=""))
-        return [draw(chunk, _RECORDS).tobytes() for chunk in range(_CHUNKS)]
+        return [draw(chunk, records).tobytes() for chunk in range(_CHUNKS)]
 
-    def chunks(self, table: Codes, key: ReleaseKey) -> Sequence[bytes]:
-        return self._chunks(self._made(table, key, with_counts=True)[0], key)
+    def chunks(self, table: Codes, key: ReleaseKey, records: int = _RECORDS) -> Sequence[bytes]:
+        return self._chunks(self._made(table, key, with_counts=True)[0], key, records)
 
     def variants(self) -> Sequence["Release"]:
         entry = self.spec.learner
