@@ -22,6 +22,8 @@ from benchmarks import (
     mechanisms,
     peers,
 )
+from benchmarks.attack_lab import lab
+from benchmarks.measuring import kept_figures
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
@@ -71,6 +73,7 @@ def pages() -> dict[Path, list[Callable[[str], str]]]:
         if hasattr(benchmark, "short"):
             found.setdefault(benchmark.README, []).append(lambda text, of=benchmark, own=own: of.short(text, own))
     found[goals.README].append(lambda text: goals.page(text, kept("goals"), goals.PAGES[goals.README]))
+    found[lab.PAGE] = [partial(lab.page, found=kept_figures(lab.KEPT))]
     found[guarantees.GUIDE] = [partial(guarantees.guide, found=kept("guarantees"))]
     return found
 
