@@ -73,7 +73,7 @@ def page(text: str, found: Mapping[str, Mapping[str, Figures]]) -> str:
         ("lecture", ("attack", "on", "must hold, and does"), _lecture),
     ):
         if found.get(part):
-            sections += [f"### {_TITLES[part]}", markdown(heads, rows(found[part]))]
+            sections += [f"## {_TITLES[part]}", markdown(heads, rows(found[part]))]
     return in_page(text, "attack-lab", "\n\n".join(sections))
 
 
