@@ -50,7 +50,7 @@ def unsent_events(released: "Released") -> Iterator[tuple[str, str]]:
     Args:
         released: what the release made.
     """
-    server = receiver()
+    server = receiver(released.workspace.release_id)
     if server is not None and server.fault:
         later = command_line(f"audit events {released.workspace.release_id} --send")
         yield "events", f"{server.fault}; {later} sends them all"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deniable.foundation.domain import Codes
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.record_keys import Numbers, assign_record_keys, those_among
+from deniable.foundation.record_keys import Numbers, assign_record_keys, occur_in, those_among
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def exact_matches(tables: Tables) -> Contrast:
     tables.require_equal_parts()
     released, training, holdout = tables.numbered()
     matched = [those_among(released, part) for part in (training, holdout)]
-    alone = [found[~_among(found, other)] for found, other in zip(matched, matched[::-1], strict=True)]
+    alone = [found[~occur_in(found, other)] for found, other in zip(matched, matched[::-1], strict=True)]
     squares = sum(float((_times(found) ** 2).sum()) for found in alone)
     training_share, holdout_share = (Share(len(found), len(released)) for found in matched)
     return Contrast(training_share, holdout_share, alike=squares / len(released) ** 2)
@@ -201,7 +201,7 @@ def reproduced_by_value(tables: Tables, columns: Sequence[int]) -> list[Contrast
     known = np.sort(released)
     shares: list[list[Share]] = []
     for people, numbered in zip((tables.training, tables.holdout), numbers, strict=True):
-        found = _among(numbered, known)
+        found = occur_in(numbered, known)
         shares.append(
             [
                 Share(int(hits), int(cases))
@@ -404,14 +404,6 @@ def _share_found(records: Numbers, among: Numbers) -> Share:
     return Share(len(those_among(records, among)), len(records))
 
 
-def _among(numbers: Numbers, known: Numbers) -> NDArray[np.bool_]:
-    """Which numbers occur in another array, which is ascending."""
-    if not len(known):
-        return np.zeros(len(numbers), bool)
-    found: NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, numbers), len(known) - 1)] == numbers
-    return found
-
-
 def _times(ordered: Numbers) -> NDArray[np.float64]:
     """How often each number of an ascending array occurs."""
     ends = np.flatnonzero(np.concatenate((ordered[1:] != ordered[:-1], np.ones(min(len(ordered), 1), bool)))) + 1
@@ -421,7 +413,8 @@ def _times(ordered: Numbers) -> NDArray[np.float64]:
 def _uniques(numbers: Numbers) -> Numbers:
     """The numbers that occur exactly once."""
     ordered = np.sort(numbers)
-    differ = np.concatenate(([True], ordered[1:] != ordered[:-1], [True]))
+    differ = np.ones(len(ordered) + 1, bool)
+    differ[1:-1] = ordered[1:] != ordered[:-1]
     return np.asarray(ordered[differ[1:] & differ[:-1]])
 
 

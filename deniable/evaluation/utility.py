@@ -32,6 +32,10 @@ ERROR_RECORDS = 5_000
 
 _PLACE_BITS = np.uint64(32)
 _TINY: Final = 1e-12
+_DOUBT: Final = 0.05
+
+SIGMAS: Final = 1.96
+"""Number of standard errors on either side of a figure in an interval of 95%."""
 
 MAX_CELLS = 1 << 22
 """Marginals with more cells are omitted: too few of their cells have real records for a comparison."""
@@ -410,6 +414,15 @@ def certainly_above(
             break
         found[place] = True
     return found
+
+
+def widened(tried: int) -> float:
+    """The factor by which errors are widened, so that intervals of 95% cover all of several figures (Bonferroni).
+
+    Args:
+        tried: number of figures, at least 1.
+    """
+    return NormalDist().inv_cdf(1 - _DOUBT / (2 * tried)) / SIGMAS
 
 
 def agreement_rate(first: NDArray[np.integer], second: NDArray[np.integer]) -> float:

@@ -62,9 +62,22 @@ def those_among(numbers: Numbers, others: Numbers) -> Numbers:
         numbers: shape (rows,).
         others: the other array, shape (others,).
     """
-    if not len(others):
-        return numbers[:0]
-    ordered, known = np.sort(numbers), np.sort(others)
-    place = np.minimum(np.searchsorted(known, ordered), len(known) - 1)
-    found: Numbers = ordered[known[place] == ordered]
+    ordered = np.sort(numbers)
+    found: Numbers = ordered[occur_in(ordered, np.sort(others))]
+    return found
+
+
+def occur_in(numbers: Numbers, known: Numbers) -> NDArray[np.bool_]:
+    """Which numbers occur in another array.
+
+    Args:
+        numbers: shape (rows,).
+        known: the other array, ascending, shape (known,).
+
+    Returns:
+        Whether each does, shape (rows,).
+    """
+    if not len(known):
+        return np.zeros(len(numbers), bool)
+    found: NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, numbers), len(known) - 1)] == numbers
     return found

@@ -192,7 +192,7 @@ def _reasons(
         return
     if verdict == "unfit":
         beyond = sum(each.is_beyond_usable for each in fitness.uses)
-        yield f"Errors are beyond what is usable for {beyond} of {len(fitness.uses)} uses."
+        yield f"Errors are, certainly or not, beyond what is usable for {beyond} of {len(fitness.uses)} uses."
         yield from (each.use.refusal for each in fitness.uses if each.grade == _WORST and each.use.name in ESSENTIAL)
         if fitness.off:
             yield f"Furthest off: {', '.join(fitness.off)}."

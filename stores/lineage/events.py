@@ -8,7 +8,7 @@ happen in scratch folders, have no events.
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -91,7 +91,8 @@ class _Run:
         if is_scratch(self.state) or (self.parent and not file_of_events(self.state, self.about.release).exists()):
             return
         facets = dict(self.parent)
-        if kind == "COMPLETE" and self.parent:
+        # A step that failed may have spent before it did.
+        if self.parent and (kind == "COMPLETE" or self.draft.cost is not None):
             spent = None if self.draft.cost is None else self.draft.cost.model_dump(mode="json")
             facets |= self.about.cost(spent, len(self.draft.events))
         event = self.about.event(
@@ -104,7 +105,7 @@ class _Run:
             [self.about.read_or_made(item.name, item.digest) for item in self.draft.outputs],
         )
         _append(file_of_events(self.state, self.about.release), event)
-        server = receiver()
+        server = receiver(self.about.release)
         if server is not None:
             server.send([event])
 
@@ -115,10 +116,9 @@ def _told(run: _Run) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if isinstance(error, Held):
-            run.tell("RUNNING")
-        else:
-            run.tell("FAIL" if isinstance(error, Exception) else "ABORT")
+        failed: EventType = "FAIL" if isinstance(error, Exception) else "ABORT"
+        with suppress(OSError):  # such as a full disk, which the error itself tells better
+            run.tell("RUNNING" if isinstance(error, Held) else failed)
         raise
     run.tell("COMPLETE")
 

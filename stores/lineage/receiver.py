@@ -1,8 +1,8 @@
 """The lineage server to which events are sent: named by OpenLineage's own variables.
 
 OPENLINEAGE_URL is its address, OPENLINEAGE_ENDPOINT the path (`api/v1/lineage`), OPENLINEAGE_API_KEY a bearer token,
-and OPENLINEAGE_DISABLED=true sends nothing. A release never waits for it nor fails because of it: after a first failure
-the process sends no more, and the file of events has them all.
+and OPENLINEAGE_DISABLED=true sends nothing. No release fails because of it, and none waits long: after a first failure,
+which takes seven seconds at most, a process sends no more events of that release. The file of events has them all.
 """
 
 import os
@@ -22,6 +22,7 @@ _USUAL_ENDPOINT = "api/v1/lineage"
 _HERE = ("localhost", "127.0.0.1", "::1")
 _PATIENCE_S = (2, 5)
 _TAKEN = range(200, 300)
+_RELEASES = 64
 
 
 @dataclass
@@ -64,8 +65,12 @@ class Receiver:
         return ""
 
 
-def receiver() -> Receiver | None:
+def receiver(release_id: str = "") -> Receiver | None:
     """The lineage server that is configured; None if there is none.
+
+    Args:
+        release_id: the release whose events are sent. A server that failed once takes no more of them from this
+            process; without a release, it is tried again.
 
     Raises:
         InvalidInput: the address is not that of a server by https, or on this machine.
@@ -76,15 +81,21 @@ def receiver() -> Receiver | None:
     if not address:
         return None
     endpoint = os.environ.get(ENDPOINT) or _USUAL_ENDPOINT
-    return _receiver(address, endpoint, os.environ.get(API_KEY, ""))
+    make = _of_release if release_id else _receiver
+    return make(address, endpoint, os.environ.get(API_KEY, ""), release_id)
 
 
-@lru_cache
-def _receiver(address: str, endpoint: str, token: str) -> Receiver:
-    parts = urlsplit(address)
-    if not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE)) or not parts.hostname:
+def _receiver(address: str, endpoint: str, token: str, _: str) -> Receiver:
+    try:
+        scheme, host = urlsplit(address).scheme, urlsplit(address).hostname
+    except ValueError:  # its message would quote the address
+        scheme, host = "", None
+    if not host or not (scheme == "https" or (scheme == "http" and host in _HERE)):
         raise InvalidInput(
             f"{URL} must be an address that begins with https://, or with http:// on this machine, got another; times "
             "and digests of steps must not be sent where others may read them."
         )
     return Receiver(f"{address.rstrip('/')}/{endpoint.lstrip('/')}", token)
+
+
+_of_release = lru_cache(_RELEASES)(_receiver)

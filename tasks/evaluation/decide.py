@@ -13,7 +13,7 @@ from deniable.measurements.foreseen_uses import Foreseen, foreseen
 from schemas.references import Audience, Reference
 from schemas.spec.decision import Outcome, outcome_of
 from schemas.spec.evaluation import EvaluationFigures, Verdict
-from schemas.spec.plan import plan_release
+from schemas.spec.plan import ReleasePlan
 from schemas.spec.release_spec import ReleaseSpec
 from stores.own_files import read_own
 from stores.tables.tables import read_codes
@@ -66,7 +66,7 @@ def decide(
     public = None if measured is None else foreseen_by(workspace.spec, measured, released)
     if public is not None and (reasons := public.reasons()):
         outcome = _held(outcome, *reasons)
-    outcome = held_by_plan(outcome, workspace.spec)
+    outcome = held_by_plan(outcome, workspace.plan)
     read = [item for item in (measured, None if measured is None else released) if item is not None]
     with recorded_step(workspace, "decide", inputs=read) as step:
         met = sum(verdict.met for verdict in verdicts)
@@ -102,14 +102,14 @@ def _counted(domain: Domain, modelled: Domain, released: Reference) -> list[NDAr
     return counts
 
 
-def held_by_plan(outcome: Outcome, spec: ReleaseSpec) -> Outcome:
+def held_by_plan(outcome: Outcome, plan: ReleasePlan) -> Outcome:
     """Return the outcome, or require a person's decision because of a caution of the plan.
 
     Args:
         outcome: the result so far.
-        spec: the spec, from which the plan follows.
+        plan: the plan of the release.
     """
-    reasons = [step.caution for step in plan_release(spec).steps if step.is_held and step.caution]
+    reasons = [step.caution for step in plan.steps if step.is_held and step.caution]
     return _held(outcome, *reasons) if reasons else outcome
 
 

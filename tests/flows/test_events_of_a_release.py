@@ -13,9 +13,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from deniable.catalogues.lineage_events import edges
+from deniable.catalogues.lineage_events import LineageEvents, edges
 from deniable.foundation.errors import InvalidInput
+from deniable.privacy.loss import Guarantee
+from flows.cli.audit.events import _line
 from schemas.references import Audience, Reference
+from stores.lineage import events
 from stores.lineage.events import events_of, file_of_events
 from stores.lineage.receiver import receiver
 from stores.tracking.release_run import recorded_release
@@ -152,6 +155,53 @@ def test_how_a_release_ends_is_told_without_a_word_of_the_error(error: BaseExcep
     assert "the man of" not in file_of_events(state, name).read_text(encoding="utf-8")
 
 
+def test_a_step_that_fails_after_it_has_spent_says_what(state: Path) -> None:
+    with pytest.raises(ValueError, match="late"), release_named("spent", state) as workspace:
+        spend_and_fail(workspace)
+    failed = next(event for event in events_of(state, "spent") if event["eventType"] == "FAIL")
+    assert failed["job"]["name"].endswith(".learn_parameters")
+    assert failed["run"]["facets"]["deniable_privacyCost"]["epsilon"] == 0.5
+    with pytest.raises(ValueError, match="early"), release_named("unspent", state) as workspace:
+        fail(workspace)
+    failed = next(event for event in events_of(state, "unspent") if event["eventType"] == "FAIL")
+    assert set(failed["run"]["facets"]) == {"parent"}
+
+
+def spend_and_fail(workspace: Workspace) -> None:
+    with recorded_step(workspace, "learn_parameters") as step:
+        step.spent(Guarantee(0.5, 1e-9, "basic"))
+        raise ValueError("late")
+
+
+def fail(workspace: Workspace) -> None:
+    with recorded_step(workspace, "learn_parameters"):
+        raise ValueError("early")
+
+
+def test_a_disk_without_room_for_an_event_does_not_hide_why_a_release_failed(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no room")
+
+    def fail_with_a_full_disk() -> None:
+        with release_named("full", state):
+            monkeypatch.setattr(events, "_append", full)
+            raise ValueError("the reason")
+
+    with pytest.raises(ValueError, match="the reason"):
+        fail_with_a_full_disk()
+
+
+def test_a_dataset_whose_name_has_dots_is_no_part_of_a_step() -> None:
+    words = LineageEvents("people.of.2026", "people-1", "1")
+    told = [
+        _line(words.event("START", "2026-11-29T00:00:00Z", "run", words.job())),
+        _line(words.event("START", "2026-11-29T00:00:00Z", "run", words.job("clean"), words.of_release("run"))),
+    ]
+    assert [line.rpartition("  ")[2].strip() for line in told] == ["the release", "clean"]
+
+
 def test_a_server_that_takes_no_events_is_asked_once_and_stops_no_release(
     state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,17 +211,22 @@ def test_a_server_that_takes_no_events_is_asked_once_and_stops_no_release(
         with release_named("unheard", state) as workspace, recorded_step(workspace, "clean"):
             pass
         assert len(server.asked) == 1
-        asked = receiver()
+        asked = receiver("unheard")
         assert asked is not None
         assert asked.fault.endswith("got the answer 503")
         server.answer = 201
-        monkeypatch.setenv("OPENLINEAGE_URL", f"{server.address}/again/..")
+        with release_named("heard-again", state):
+            pass
+        assert server.events == events_of(state, "heard-again"), "a server that failed is asked by the next release"
+        server.events.clear()
         assert carry_out("audit events", ["unheard", "--send"], state) == 0
     assert server.events == events_of(state, "unheard")
     assert "4 of 4 events were taken." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("address", ["http://lineage.example", "ftp://lineage.example", "lineage.example", "https://"])
+@pytest.mark.parametrize(
+    "address", ["http://lineage.example", "ftp://lineage.example", "lineage.example", "https://", "https://["]
+)
 def test_events_are_not_sent_where_others_read_them(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", address)
     with pytest.raises(InvalidInput, match="must be an address that begins with https://"):

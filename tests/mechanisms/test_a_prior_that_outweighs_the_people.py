@@ -10,6 +10,7 @@ from deniable.learners.multinomial_sets.plan import SetsPlan, caution_of_prior
 from deniable.privacy.urn_costs import UNIT
 from flows.cli.planning import show_plan
 from schemas.spec.decision import PUBLISH, Outcome
+from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import load_spec
 from tasks.evaluation.decide import decide, held_by_plan
 from tests.mechanisms.table import LEARNERS
@@ -50,11 +51,11 @@ def test_the_plan_says_so_and_the_gate_holds_it(tmp_path: Path, capsys: pytest.C
     said = " ".join(capsys.readouterr().out.split())
     assert "more than the 3,000 people, so that the sets show mostly the prior" in said
     assert "a person must decide on its publication" in said
-    outcome = held_by_plan(PUBLISH, spec)
+    outcome = held_by_plan(PUBLISH, plan_release(spec))
     assert outcome.action == "hold"
     assert "more than the 3,000 people" in outcome.reasons[0]
     refused = Outcome(action="refuse", reasons=("no",))
-    assert held_by_plan(refused, spec).action == "refuse"
+    assert held_by_plan(refused, plan_release(spec)).action == "refuse"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_what_the_people_outweigh_or_nobody_counted_publishes_by_itself(
 ) -> None:
     """Without a public number of people, the prior is compared with the records drawn, and only the plan says it."""
     spec = load_spec(write_small_release(tmp_path / "spec", **with_entry(**changes)))
-    assert held_by_plan(PUBLISH, spec) == PUBLISH
+    assert held_by_plan(PUBLISH, plan_release(spec)) == PUBLISH
     show_plan(spec, tmp_path / "state")
     said = " ".join(capsys.readouterr().out.split())
     assert said.count("show mostly the prior") == times

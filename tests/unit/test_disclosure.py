@@ -16,6 +16,7 @@ from deniable.evaluation.disclosure import (
     nearer_error,
     nearer_to_training,
     reproduced,
+    singled_out,
     uniqueness,
 )
 from deniable.foundation.domain import Codes
@@ -136,6 +137,14 @@ class TestUniqueness:
         assert found.released == Share(3, 5)
         assert found.released_and_population == Share(2, 5)
         assert found.found == Contrast(training=Share(1, 2), holdout=Share(1, 1))
+
+    def test_a_release_without_records_has_no_unique_ones(self) -> None:
+        people = codes((1, 1), (0, 1))
+        tables = Tables(released=people[:0], training=people[:1], holdout=people[1:], cardinalities=(2, 2))
+        found = uniqueness(tables, (0, 1))
+        assert found.released == Share(0, 0)
+        assert found.found == Contrast(training=Share(0, 1), holdout=Share(0, 1))
+        assert singled_out(tables, (0, 1)) == Contrast(training=Share(0, 1), holdout=Share(0, 1))
 
     def test_a_copy_of_the_training_data_is_flagged(self, copied: Tables) -> None:
         assert uniqueness(copied, (0, 1, 2, 3)).found.excess > 0.8

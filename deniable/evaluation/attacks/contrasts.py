@@ -1,15 +1,13 @@
 """Figures of an attack's success on people used and on people not used, and of the excess, which is disclosure."""
 
 from collections.abc import Iterator, Sequence
-from statistics import NormalDist
 
 from deniable.evaluation.contract import Figure, Value
 from deniable.evaluation.disclosure import Contrast
+from deniable.evaluation.utility import SIGMAS, widened
 
 FEWEST = 10
 """The smallest number of cases on either side of a contrast that is one of many."""
-
-_DOUBT, _SIGMAS = 0.05, 1.96
 
 
 def used(attack: str) -> str:
@@ -72,7 +70,7 @@ def worst_of(attack: str, contrasts: Sequence[Contrast]) -> dict[str, Value]:
     tried = [each for each in contrasts if min(each.training.total, each.holdout.total) >= FEWEST]
     if not tried:
         return {}
-    sigmas = NormalDist().inv_cdf(1 - _DOUBT / (2 * len(tried)))
-    worst = max(tried, key=lambda each: each.excess - sigmas * each.cautious_error)
+    wider = widened(len(tried))
+    worst = max(tried, key=lambda each: each.excess - SIGMAS * wider * each.cautious_error)
     values = values_of_contrast(attack, worst)
-    return {**values, excess(attack): Value(worst.excess, worst.cautious_error * sigmas / _SIGMAS)}
+    return {**values, excess(attack): Value(worst.excess, worst.cautious_error * wider)}

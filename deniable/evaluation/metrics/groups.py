@@ -5,7 +5,6 @@ holdout's people of the group is compared with that of real training records. Er
 """
 
 from collections.abc import Iterator, Mapping
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from deniable.evaluation.contract import Figure, Metric, Scope, Table, Value
 from deniable.evaluation.uses import GROUPS
-from deniable.evaluation.utility import ERROR_RECORDS, certainly_above
+from deniable.evaluation.utility import ERROR_RECORDS, SIGMAS, certainly_above, widened
 from deniable.foundation.domain import Codes, Domain
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ _FEWEST_DRAWN: Final = 10
 _PAIRS: Final = 2
 _TABLES: Final[tuple[Table, ...]] = ("released", "training", "holdout")
 _DOUBT: Final = 0.05
-_SIGMAS: Final = 1.96
 
 
 def group_attributes(domain: Domain) -> tuple[str, ...]:
@@ -74,16 +72,15 @@ def _measure(evidence: "UtilityEvidence") -> dict[str, Value]:
     if not judged.any():
         return {JUDGED: counted}
     failed = _fail(gaps, errors, judged)
-    sigmas = NormalDist().inv_cdf(1 - _DOUBT / (2 * int(judged.sum())))
     worst = int(np.argmax(np.where(judged, gaps, -np.inf)))
     shown = tuple(float(gap) if each else 0.0 for gap, each in zip(gaps, judged, strict=True))
     known = tuple(float(error) if each else 0.0 for error, each in zip(errors, judged, strict=True))
     values = {
-        WORST: Value(float(gaps[worst]), float(errors[worst]) * sigmas / _SIGMAS, shown, known),
+        WORST: Value(float(gaps[worst]), float(errors[worst]) * widened(int(judged.sum())), shown, known),
         JUDGED: counted,
         FAILED: Value(float(failed.sum()), None, tuple(map(float, failed))),
     }
-    good = _good_from(sizes[judged], (gaps + _SIGMAS * errors)[judged] <= GROUPS.good)
+    good = _good_from(sizes[judged], (gaps + SIGMAS * errors)[judged] <= GROUPS.good)
     return values if good is None else {**values, GOOD_FROM: Value(float(good))}
 
 

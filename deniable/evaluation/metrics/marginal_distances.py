@@ -5,13 +5,12 @@ Real training records show the distance that chance alone produces.
 
 from collections.abc import Iterator
 from math import hypot
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from deniable.evaluation.contract import Figure, Metric, Scope, Table, Value, name_for, names_beside
-from deniable.evaluation.utility import mean_distance_error, total_variation
+from deniable.evaluation.utility import SIGMAS, mean_distance_error, total_variation, widened
 
 if TYPE_CHECKING:
     from deniable.evaluation.evidence import UtilityEvidence
@@ -25,7 +24,6 @@ ATTRIBUTE: Final = "tvd_1way_beyond_worst"
 """The distance of the worst attribute, less that of its training records; an interval of 95% covers all attributes."""
 
 _SCORED, _PERFECT = 2, 1000.0
-_DOUBT, _SIGMAS = 0.05, 1.96
 
 
 def name_of(order: int, table: Table = "released", *, worst: bool = False) -> str:
@@ -120,8 +118,8 @@ def worst_attribute(released: "MarginalCounts", training: "MarginalCounts", hold
             shares = table.counts / table.rows
             means, squares = (np.add.reduceat(shares * pulls**power, starts) for power in (1, 2))
             variances += np.maximum(squares - means**2, 0.0) / table.rows
-    errors = np.sqrt(variances) * NormalDist().inv_cdf(1 - _DOUBT / (2 * len(gaps))) / _SIGMAS
-    worst = int(np.argmax(gaps - _SIGMAS * errors))
+    errors = np.sqrt(variances) * widened(len(gaps))
+    worst = int(np.argmax(gaps - SIGMAS * errors))
     return Value(float(gaps[worst]), float(errors[worst]), tuple(map(float, gaps)))
 
 

@@ -62,8 +62,10 @@ def _send(events: "list[Event]") -> int:
 def _line(event: "Event") -> str:
     """Return an event in words: when, what happened, the job, what it read and made, and what it spent."""
     time, kind, job = event["eventTime"][:19].replace("T", " "), event["eventType"].lower(), event["job"]["name"]
-    step = job.split(".", 2)[2] if job.count(".") > 1 else "the release"
-    cost = event["run"].get("facets", {}).get("deniable_privacyCost", {})
+    facets = event["run"].get("facets", {})
+    # The name of a dataset may have dots, too.
+    step = job.rpartition(".")[2] if "parent" in facets else "the release"
+    cost = facets.get("deniable_privacyCost", {})
     spent = f"  epsilon {cost['epsilon']:.4g}" if cost.get("epsilon") else ""
     moved = [
         f"{word} {', '.join(item['name'].rpartition('/')[2] for item in event[part])}"
