@@ -35,6 +35,7 @@ from deniable.learners.loglinear.mechanism import learn_network
 from deniable.learners.loglinear.plan import LoglinearRecipe
 from deniable.models.contrasts import contrast_counts
 from deniable.models.document_formats import BAYES_NET as NETWORK
+from deniable.roles import Role
 from schemas.spec.release_spec import load_spec
 from stores.tables.tables import encode
 from tests.mechanisms.table import LEARNERS, SAMPLERS
@@ -231,7 +232,7 @@ def measured_of_many(
     uniform = words.take(people * _ATTRIBUTES).reshape(people, _ATTRIBUTES) / 2**32
     codes = (values * uniform**4).astype(np.uint16)
     plan = LoglinearRecipe(Fraction(1), Fraction(1, 10**9), "gaussian").calibrate(domain)
-    stream = partial(key.stream, step="learn_parameters", inputs="many values")
+    stream = partial(key.stream, step=Role.PARAMETERS, inputs="many values")
     _, learnt = learn_network(plan, RowCounter(lambda: [codes]), stream)
     return json.loads(json.dumps(learnt.document(plan))), codes, domain
 

@@ -40,6 +40,7 @@ from deniable.plausible_deniability.resampling import SeedResampler
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.urn_costs import UNIT
+from deniable.roles import Role
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe, PrefixCounts
 from deniable.samplers.registry import entry_of as sampler_entry
 from deniable.samplers.registry import sampler_of
@@ -97,7 +98,7 @@ class UrnsExperiment(LawExperiment):
     def output(self, table: Codes, key: ReleaseKey) -> Output:
         """See `LawExperiment`."""
         counts = self.draws.count(Rows(table), self.document)
-        drawn = self.draws.open(self.document, counts, opener(key, "draw_records"))(0, self.records)
+        drawn = self.draws.open(self.document, counts, opener(key, Role.DRAWS))(0, self.records)
         return {"records": self._named(drawn)}
 
     def laws(self, table: Codes) -> Mapping[Hashable, Law]:
@@ -411,7 +412,7 @@ class SeedsExperiment(LawExperiment):
         """See `LawExperiment`; the positions of candidates that are not released are not an output."""
         prepare, net = self.sampler.prepare, model_from_document(self.domain, self.model)
         index = prepare.run(Rows(table), {"model": self.model}, opener(key, prepare.name)).products["seed_index"]
-        released = self.sampler.open(net, index, opener(key, "synthesize"))(0, self.entry.candidates)
+        released = self.sampler.open(net, index, opener(key, Role.CANDIDATES))(0, self.entry.candidates)
         return {"records": tuple(sorted(tuple(record) for record in released.tolist()))}
 
     def laws(self, table: Codes) -> Mapping[Hashable, Law]:
@@ -494,7 +495,7 @@ class AttemptsExperiment(LawExperiment):
     def output(self, table: Codes, key: ReleaseKey) -> Output:
         """See `LawExperiment`: numbers of records that begin with each value."""
         index = SeedIndex.build(self.net.in_order(table), {1: 1})
-        stream = opener(key, "attempt_seeds")(mechanism="poisson_attempts", parameters={})
+        stream = opener(key, Role.ATTEMPTS)(mechanism="poisson_attempts", parameters={})
         released = release_from_seeds(self.net, index, self.law, self.attempts_per_row, stream)
         return dict(enumerate(np.bincount(released[:, self.first], minlength=2).tolist()))
 
@@ -576,7 +577,7 @@ class PrefixExperiment(LawExperiment):
 
     def output(self, table: Codes, key: ReleaseKey) -> Output:
         """See `LawExperiment`."""
-        released = self.mechanism.run(self.counted(table), opener(key, "noise_seeds"))
+        released = self.mechanism.run(self.counted(table), opener(key, Role.HISTOGRAM))
         shown = zip(map(tuple, released.cells.tolist()), released.counts.tolist(), strict=True)
         return {**dict(shown), **({} if released.rows is None else {"rows": released.rows})}
 

@@ -10,6 +10,7 @@ from math import exp, sqrt
 from typing import Any
 
 from deniable.privacy.common_events import CERTIFICATE, FAMILIES
+from deniable.roles import Role
 
 GROUPS = (50, 500)
 """Sizes of groups, in records of the confidential table, for which errors are stated."""
@@ -56,10 +57,10 @@ def subgroup_error(
 def _counts(steps: Sequence[Mapping[str, Any]], most: int, *, from_counts: bool) -> Iterator[dict[str, Any]]:
     for step in steps:
         read = float(Fraction(step["probability"]))
-        if step["step"] == "learn_parameters":
+        if step["step"] == Role.PARAMETERS:
             for name, deviation in _of_draws(step["events"]) if from_counts else _of_model(step["events"]):
                 yield _error(name, deviation, read, most)
-        elif step["step"] == "noise_seeds":
+        elif step["step"] == Role.HISTOGRAM:
             for event in step["events"]:
                 if event["mechanism"] == "stability_histogram":
                     found = _error(PREFIX, _laplace(Fraction(event["scale"])), read, most)

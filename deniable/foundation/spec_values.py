@@ -3,7 +3,7 @@
 Needs pydantic, which may be absent where a release is verified: only modules named `spec` and `entry` import this.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, TypeAlias
 
@@ -21,6 +21,8 @@ SMALLEST_DELTA, LARGEST_DELTA = Fraction(1, 10**30), Fraction(1, 10)
 
 LARGEST = 10**12
 _DECIMALS = 40
+_LONGEST_TEXT = 1000
+_SHOWN_NAMES = 20
 _LARGEST_DENOMINATOR = 10**_DECIMALS
 _TOO_LONG = f"must be a number of at most {LARGEST:,} with at most {_DECIMALS} decimals"
 
@@ -66,6 +68,18 @@ def domain_known_to(info: ValidationInfo) -> Domain | None:
     return domain
 
 
+def _of_the_schema(name: str, info: ValidationInfo) -> str:
+    domain = domain_known_to(info)
+    if domain is not None and name not in domain.names:
+        raise ValueError(f"must name attributes of the schema, {_listed(domain.names)}; got {name}")
+    return name
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
 def weights(value: Any) -> Any:
     """Read a single number of attributes as a set of one, and a list of numbers as a set with equal weights."""
     if isinstance(value, Mapping):
@@ -87,6 +101,10 @@ Epsilon: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON
 Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_RECORDS)]
 PublicFile: TypeAlias = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\.(csv|csv\.gz|parquet|pq)$")]
 """The path of a public table, relative to the spec's folder; records state it."""
+AttributeName: TypeAlias = Annotated[str, AfterValidator(_of_the_schema), Field(max_length=_LONGEST_TEXT)]
+"""The name of an attribute, which must be one of the schema: checked when the spec is read, before any data are."""
+ValueText: TypeAlias = Annotated[str, Field(max_length=_LONGEST_TEXT)]
+"""A value of an attribute, as text; an entry that has such checks that the attribute has it."""
 Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 

@@ -16,18 +16,19 @@ from types import MappingProxyType
 from deniable.command_names import command_line
 from deniable.foundation.errors import Refused
 from deniable.ledger.entries import Charge
+from deniable.roles import Role
 
 VERSIONS: Mapping[str, int] = MappingProxyType(
     {
         # Learners without their own line: noisy entropies, and the graph learnt from them.
-        "learn_structure": 1,
+        Role.STRUCTURE: 1,
         # Choices of parents by the exponential mechanism.
         "structure_privbayes": 1,
         # Noisy tables of pairs, by which the other attributes of a key are ordered.
         "structure_pegs": 1,
         # Learners without their own line: noisy counts of each attribute by its parents, if any. Version 2 makes noisy
         # counts non-negative by a projection that keeps their total; version 1 set negative ones to 0.
-        "learn_parameters": 2,
+        Role.PARAMETERS: 2,
         # Chosen noisy tables. The queries changed several times within version 1; version 3 releases single attributes
         # once, with shares that grow with their values, and chooses in six batches; version 4 chooses more tables, and
         # none by values, where there are more than 50 attributes; version 5 finds zeros in noisy pairs of more than 30
@@ -54,23 +55,23 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
         # Values of open categories and ranges of numbers, proposed for a schema; no release has this step.
         "discover": 1,
         # The noisy histogram of prefixes.
-        "noise_seeds": 1,
+        Role.HISTOGRAM: 1,
         # Attempts of seeds, the records of the model beside them, and the choice among both. Version 2 matches those of
         # the model, and rakes to the tables of pairs that it was made of; version 1 raked to those of its records.
         # Version 3 chooses the prefix by predictions with NumPy, which everyone can repeat. Version 4 takes the
         # longest of which half of the attempts pass, and lets records change places after raking.
-        "attempt_seeds": 4,
+        Role.ATTEMPTS: 4,
         # Records of the model alone. Version 2 chooses those of a smaller release from more by raking, and matches them
         # before and after; in version 1 they had no line of their own, and were only matched. Version 3 rakes to
         # models without tables too, and lets records change places after raking, in place of the second matching.
         "synthesize_seedless": 3,
         # Candidates drawn from seeds and tested; the streams of all other records.
-        "synthesize": 1,
+        Role.CANDIDATES: 1,
         # Candidates whose plausible seeds are counted among some that are scored. Version 2 draws the number of scored
         # ones from the number of all; version 1 scored seeds one by one.
         "synthesize_scored": 2,
         # Draws from exact counts, each of which is charged; learners without their own line.
-        "draw_records": 1,
+        Role.DRAWS: 1,
         # Draws from urns whose prior weights follow from the counts; there is no differential privacy.
         "draw_diverse": 1,
         # Draws from regressions that were fitted to the records.
@@ -82,7 +83,7 @@ VERSIONS: Mapping[str, int] = MappingProxyType(
     }
 )
 
-_OWN = {"learn_structure": "structure", "learn_parameters": "learn", "draw_records": "draw"}
+_OWN: Mapping[str, str] = {Role.STRUCTURE: "structure", Role.PARAMETERS: "learn", Role.DRAWS: "draw"}
 """For each step whose code differs between learners, the first word of a learner's own line."""
 
 
@@ -104,9 +105,9 @@ def drawing_of(learner: str, step: str, synthesis: Mapping[str, object] | None =
         step: the step.
         synthesis: the spec's sampler, if it may decide how the step draws.
     """
-    if step == "synthesize" and synthesis is not None and synthesis.get("max_check_plausible") is not None:
+    if step == Role.CANDIDATES and synthesis is not None and synthesis.get("max_check_plausible") is not None:
         return "synthesize_scored"
-    if step == "synthesize" and synthesis is not None and synthesis.get("guarantee") == "seedless":
+    if step == Role.CANDIDATES and synthesis is not None and synthesis.get("guarantee") == "seedless":
         return "synthesize_seedless"
     own = f"{_OWN[step]}_{learner}" if step in _OWN else step
     return own if own in VERSIONS else step

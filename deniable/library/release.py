@@ -24,6 +24,7 @@ from deniable.models.model_formats import model_from_document
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.step_costs import SHARED, StepCost
 from deniable.record.statement import stated_without_ledger
+from deniable.roles import Role
 from deniable.samplers.registry import entry_of, sampler_of
 from deniable.verification.release import CSV, DOMAIN, STATEMENT
 from deniable.verification.unsigned import UNSIGNED
@@ -77,7 +78,7 @@ class Release:
             raise InvalidInput(f"the number of records must be a whole number from 1 to {_MOST_RECORDS:,}.")
         entry = entry_of(_GUARANTEE)(guarantee=_GUARANTEE, records=records, chunk_candidates=min(records, _CHUNK))
         key = ReleaseKey.generate()
-        name = stream_name(drawing_of(self._learner["kind"], "synthesize", dict(entry)), "synthesize")
+        name = stream_name(drawing_of(self._learner["kind"], Role.CANDIDATES, dict(entry)), Role.CANDIDATES)
         sampler = sampler_of(entry, self.schema.domain, lambda whole: whole)
         draw = sampler.open(self._model, None, partial(key.stream, step=name, inputs=""))
         chunks = [draw(chunk, min(_CHUNK, records - start)) for chunk, start in enumerate(range(0, records, _CHUNK))]

@@ -37,6 +37,7 @@ from deniable.measurements.document import Measurements
 from deniable.measurements.noisy_tables import NoiseLaw
 from deniable.privacy.common_events import CERTIFICATE
 from deniable.privacy.loss import DiscreteGaussianEvent, DiscreteLaplaceEvent, from_record
+from deniable.roles import Role
 
 FILE: Final = "certificate.json"
 FORMAT: Final = "deniable/certificate/2"
@@ -317,7 +318,7 @@ def check_certificate(
     described: Mapping[str, Any],
     measured: Mapping[str, Any],
     document: Mapping[str, Any],
-    step: str = "learn_parameters",
+    step: str = Role.PARAMETERS,
 ) -> Check:
     """Check a certificate against the measurements and the charges.
 

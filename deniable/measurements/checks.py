@@ -21,6 +21,7 @@ from deniable.privacy.loss import (
     MechanismEvent,
     from_record,
 )
+from deniable.roles import Role
 
 _INTEGERS = "what was measured was released as integers"
 _PAID = "what was measured is what was paid for, each question once"
@@ -36,7 +37,7 @@ def check_measurements(
     document: Mapping[str, Any],
     *,
     learner: str,
-    step: str = "learn_parameters",
+    step: str = Role.PARAMETERS,
     form: Faults | None = None,
     account: Faults | None = None,
     figures: Faults | None = None,

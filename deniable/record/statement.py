@@ -16,6 +16,7 @@ from deniable.privacy.common_events import CERTIFICATE
 from deniable.privacy.loss import Guarantee, noise_in_words
 from deniable.privacy.neighbours import COMPUTATIONAL, ORIGIN, RECORD, Relation
 from deniable.record.publication_rules import publication, rows_left_out
+from deniable.roles import Role
 from deniable.samplers.registry import words_of
 
 VERSION = 4
@@ -201,7 +202,7 @@ def choices(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     made = [(step["step"], event) for step in steps for event in step["events"] if event["mechanism"] == "exponential"]
     if not made:
         return None
-    of_graph = {step for step, _ in made} == {"learn_structure"}
+    of_graph = {step for step, _ in made} == {Role.STRUCTURE}
     return {
         "mechanism": "exponential mechanism",
         "of": "which tables of several attributes are counted; the number is the most that there may be",
@@ -305,9 +306,9 @@ def stated_of_records(cost: Mapping[str, Any], synthesis: Mapping[str, Any]) -> 
     """
     costs = {
         "record": _of_steps(cost, "record"),
-        "candidates": _of_steps(cost, "guarantee", "synthesize"),
-        "histogram": _of_steps(cost, "guarantee", "noise_seeds"),
-        "attempts": _of_steps(cost, "guarantee", "attempt_seeds"),
+        "candidates": _of_steps(cost, "guarantee", Role.CANDIDATES),
+        "histogram": _of_steps(cost, "guarantee", Role.HISTOGRAM),
+        "attempts": _of_steps(cost, "guarantee", Role.ATTEMPTS),
         "draws": draws_in(cost["steps"]),
     }
     return words_of(cost["kind"]).stated(synthesis, costs)
@@ -319,7 +320,7 @@ def draws_in(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     Args:
         steps: the costs of the steps, as in the record.
     """
-    step = next((each for each in steps if each["step"] == "draw_records"), None)
+    step = next((each for each in steps if each["step"] == Role.DRAWS), None)
     if step is None:
         return None
     events = step["events"]
@@ -359,10 +360,10 @@ def _of_every_version(record: Mapping[str, Any]) -> dict[str, Any]:
         **of_each_person(record["schema"].get("person"), _FIRST),
         "model": {
             **(figures(cost["model"]) or {}),
-            "structure": _of_steps(cost, "guarantee", "learn_structure"),
+            "structure": _of_steps(cost, "guarantee", Role.STRUCTURE),
             "parameters": None
             if _relation_of(record).why_none
-            else _of_steps(cost, "guarantee", "learn_parameters") or figures(_FREE),
+            else _of_steps(cost, "guarantee", Role.PARAMETERS) or figures(_FREE),
             "noise": noise_of(spec["learner"], cost["steps"]),
         },
         "guarantee_of_records": cost["kind"],
@@ -399,7 +400,7 @@ def noise_of(learner: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> 
     """
     asked = learner.get("noise")
     if asked == "auto":
-        made = [event["mechanism"] for step in steps if step["step"] == "learn_parameters" for event in step["events"]]
+        made = [event["mechanism"] for step in steps if step["step"] == Role.PARAMETERS for event in step["events"]]
         asked = "gaussian" if "discrete_gaussian" in made else "laplace"
     return None if asked is None else noise_in_words(asked)
 

@@ -19,6 +19,7 @@ from deniable.privacy.loss import NOTHING, TRIVIAL, Guarantee, from_record
 from deniable.privacy.planned import EXACTLY, ExpectedStep, faults_of_figure
 from deniable.privacy.step_costs import SHARED, JointCost, StepCost, combine, joint_cost, with_paid
 from deniable.record.statement import guarantee_of
+from deniable.roles import Role
 from deniable.samplers.registry import holds_for_several_records
 from deniable.verification.planned_events import for_one_record, most_records_in, planned_steps, taken_in
 
@@ -113,11 +114,11 @@ def _derived(record: Mapping[str, Any], steps: Sequence[StepCost]) -> dict[str, 
     relation = learners.relation_of(record["spec"]["document"]["learner"], record["schema"].get("person"))
     guaranteed = relation.is_guarantee and all(step.guarantee is not None for step in steps)
     return {
-        "structure": by_name.get("learn_structure"),
-        "parameters": by_name.get("learn_parameters"),
+        "structure": by_name.get(Role.STRUCTURE),
+        "parameters": by_name.get(Role.PARAMETERS),
         "model": TRIVIAL if relation.why_none else paid or (combine(learnt, best_again) if learnt else NOTHING),
-        "candidates": by_name.get("synthesize"),
-        "histogram": by_name.get("noise_seeds"),
+        "candidates": by_name.get(Role.CANDIDATES),
+        "histogram": by_name.get(Role.HISTOGRAM),
         "record": next((step.record for step in steps if step.record is not None), None),
         "total": with_paid((combine(steps, best_again) if steps else NOTHING) if guaranteed else None, paid),
     }

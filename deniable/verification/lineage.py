@@ -9,17 +9,18 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from deniable.foundation.checks import Check, found
+from deniable.roles import Role
 from deniable.verification.planned_events import expected_steps
 
 Step: TypeAlias = Mapping[str, Any]
 
 _BEFORE = ("account", "ingest", "validate", "clean", "split")
 _PUBLISH = "publish"
-_AFTER = ("synthesize", "gather", "draw_baseline", "evaluate_utility", "evaluate_risk", "decide", _PUBLISH)
+_AFTER = (Role.CANDIDATES, "gather", "draw_baseline", "evaluate_utility", "evaluate_risk", "decide", _PUBLISH)
 
 # Which of these occur depends on the learner, and on whether approval by a person is needed.
 _OPTIONAL = {"draw_baseline", "decide"}
-_IN_PARTS = "synthesize"
+_IN_PARTS = Role.CANDIDATES
 _CHUNKS = re.compile(r"chunks (0|[1-9][0-9]*)-(0|[1-9][0-9]*)")
 _SNAPSHOT = "snapshot"
 _TABLE = {"synthetic": "synthetic.parquet"}

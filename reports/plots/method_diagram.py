@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.step_costs import SHARED, StepCost
+from deniable.roles import Role
 from deniable.samplers.registry import words_of
 from deniable.samplers.words import Box
 from reports.figures.numbers import cost
@@ -30,7 +31,7 @@ _PURPOSES = {
     "holdout": "for internal evaluation only",
     "unused": "not used",
 }
-_LEARNT = {"learn_structure": "Graph"}
+_LEARNT: dict[str, str] = {Role.STRUCTURE: "Graph"}
 _READ = ("shared", "structure", "parameters", "seeds")
 
 # Inches, which are also the units of the drawing.

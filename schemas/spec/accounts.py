@@ -16,6 +16,7 @@ from deniable.privacy.loss import NOTHING, TRIVIAL, Guarantee, MechanismEvent
 from deniable.privacy.loss_laws import without_law
 from deniable.privacy.neighbours import RECORD, Relation
 from deniable.privacy.step_costs import JointCost, StepCost, combine, joint_cost, with_paid
+from deniable.roles import Role
 from deniable.samplers.registry import words_of
 from schemas.spec.release_spec import ReleaseSpec
 
@@ -72,32 +73,32 @@ class Accounts:
     @property
     def structure(self) -> Guarantee | None:
         """Cost of learning the dependency graph; None if that is not a separate step."""
-        return self._of("learn_structure")
+        return self._of(Role.STRUCTURE)
 
     @property
     def parameters(self) -> Guarantee | None:
         """Cost of learning the probabilities; None without noise."""
-        return None if self.relation.why_none else self._of("learn_parameters") or NOTHING
+        return None if self.relation.why_none else self._of(Role.PARAMETERS) or NOTHING
 
     @property
     def candidates(self) -> Guarantee | None:
         """Cost of all candidates tested, released or not; None if there are none, and for privacy test 1."""
-        return self._of("synthesize")
+        return self._of(Role.CANDIDATES)
 
     @property
     def histogram(self) -> Guarantee | None:
         """Cost of the histogram from which prefixes are drawn; None if there is none."""
-        return self._of("noise_seeds")
+        return self._of(Role.HISTOGRAM)
 
     @property
     def attempts(self) -> Guarantee | None:
         """Cost of all attempts of the seeds, if each row makes a random number of them; None otherwise."""
-        return self._of("attempt_seeds")
+        return self._of(Role.ATTEMPTS)
 
     @property
     def draws(self) -> Guarantee | None:
         """Cost of all draws from exact counts; None if there are none, or if they have no differential privacy."""
-        return self._of("draw_records")
+        return self._of(Role.DRAWS)
 
     @property
     def charged_draws(self) -> Guarantee | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from deniable.roles import Role
 from schemas.spec.release_spec import ReleaseSpec
 
 _BEFORE: Final = {
@@ -14,7 +15,7 @@ _BEFORE: Final = {
 }
 
 _AFTER: Final = {
-    "synthesize": "Draws candidates, and keeps those that may be released; their cost is charged before.",
+    Role.CANDIDATES: "Draws candidates, and keeps those that may be released; their cost is charged before.",
     "gather": "Collects the first records that may be released, up to the number wanted.",
     "draw_baseline": "Draws records with independent attributes, for comparison; they stay internal.",
     "evaluate_utility": "Measures the utility of the records against people who were not used; stays internal.",

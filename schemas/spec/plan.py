@@ -20,6 +20,7 @@ from deniable.learners.marginals.baseline import baseline_of
 from deniable.learners.registry import draws_of, steps_of
 from deniable.mechanisms import PlannedStep, Product, Sampler
 from deniable.privacy.step_costs import SHARED, StepCost, part_delta, read_probability
+from deniable.roles import Role
 from deniable.samplers.registry import sampler_of
 from schemas.spec.accounts import Accounts, account, charged_cost, cost_of
 from schemas.spec.release_spec import ReleaseSpec
@@ -62,7 +63,7 @@ class ReleasePlan:
     def work(self) -> Mapping[str, int]:
         """Amount of work of the tasks that report it, each in its own unit, such as candidates."""
         reporting = {step.task: step.work for step in self.steps if step.work}
-        return {**reporting, "synthesize": self.spec.synthesis.attempts}
+        return {**reporting, Role.CANDIDATES: self.spec.synthesis.attempts}
 
     @cached_property
     def accounts(self) -> Accounts:

@@ -20,6 +20,7 @@ from deniable.foundation.errors import DeniableError
 from deniable.ledger.entries import Approver, Charge, Custodian, Entry, Policy, entry_of
 from deniable.ledger.state import LedgerState
 from deniable.record.attestation import Envelope, Statement
+from deniable.roles import Role
 from schemas.provenance import RECORD
 from stores.keys.signed_record import read_signed
 from stores.own_files import own_descriptor, read_own, read_own_text
@@ -30,7 +31,7 @@ NOTES = "ledger-notes"
 """Folder of the notes: a file for each release, with the entries of its charges, and one for all signed entries."""
 
 _POLICIES = "policies"
-_LEARN = "learn_parameters"
+_LEARN = Role.PARAMETERS
 _CHARGED = f"steps/{_LEARN}-*.json"
 """Files that are in the vault once a release was charged: every release is charged before it learns parameters.
 

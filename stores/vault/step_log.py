@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.privacy.loss import Guarantee, MechanismEvent
+from deniable.roles import Role
 from schemas.provenance import Artifact, Resource, Spent, Step
 from schemas.references import Audience, Reference
 from stores.own_files import NotOurFile, read_own
@@ -116,7 +117,7 @@ def noted_steps(workspace: Workspace, order: Sequence[str]) -> tuple[Step, ...]:
 def seeded_of_blocks(workspace: Workspace) -> int | None:
     """How many drawn records start from a seed, as all parts of the step `synthesize` noted; None if none noted it."""
     name = f"{Audience.INTERNAL.value}/{SEEDED}"
-    notes = [note.figures or {} for note in _notes(workspace) if note.step == "synthesize"]
+    notes = [note.figures or {} for note in _notes(workspace) if note.step == Role.CANDIDATES]
     found = [int(figures[name]) for figures in notes if name in figures]
     return sum(found) if found else None
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from deniable.foundation.domain import Codes
 from deniable.mechanisms import Draw
+from deniable.roles import Role
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from stores.ledger.charging import opened_streams
@@ -44,7 +45,9 @@ def synthesize(workspace: Workspace, model: Reference, seeds: Reference | None, 
     spec = workspace.spec
     name = f"candidates-{block.start:06d}.parquet"
     inputs = [model] if seeds is None else [model, seeds]
-    with recorded_step(workspace, "synthesize", inputs=inputs, part=f"chunks {block.start}-{block.stop - 1}") as step:
+    with recorded_step(
+        workspace, Role.CANDIDATES, inputs=inputs, part=f"chunks {block.start}-{block.stop - 1}"
+    ) as step:
         step.parameters(chunks=f"{block.start}-{block.stop - 1}", chunk_candidates=spec.synthesis.chunk_candidates)
         seeded: list[int] = []
         draw = _draw(workspace, model, seeds, seeded)
@@ -77,7 +80,7 @@ def _chunks(spec: ReleaseSpec, block: range, draw: Draw) -> Iterator[Codes]:
     for chunk in block:
         candidates = _candidates(spec, chunk)
         yield draw(chunk, candidates)
-        advance("synthesize", candidates)
+        advance(Role.CANDIDATES, candidates)
 
 
 def _candidates(spec: ReleaseSpec, chunk: int) -> int:
@@ -99,7 +102,7 @@ def _draw(workspace: Workspace, model: Reference, seeds: Reference | None, seede
     prepared = None if seeds is None else read_shared(plan.products[seeds.name], seeds)
     inputs = model.digest if seeds is None else f"{model.digest} {seeds.digest}"
     # If the preparing step paid for the draws, they have that step's version.
-    step = "synthesize" if sampler.prepare is None or not sampler.prepare.draws_later else sampler.prepare.name
+    step = Role.CANDIDATES if sampler.prepare is None or not sampler.prepare.draws_later else sampler.prepare.name
     counted = (seeded.append,) if sampler.counts_seeds else ()
     streams = opened_streams(workspace, step, inputs)
     return sampler.open(read_drawn_from(plan.domain, model), prepared, streams, *counted)

@@ -167,7 +167,10 @@ def test_a_ledger_that_promises_anything_refuses_it(tmp_path: Path) -> None:
         ),
         ({"diversity": 2.5}, "got employed with 2; name the sensitive ones, or lower diversity"),
         ({"diversity": 1}, "learner.diversity: must be greater than 1"),
-        ({"sensitive": ["planet"]}, "learner.sensitive: must name attributes, got planet"),
+        (
+            {"sensitive": ["planet"]},
+            "learner.sensitive.0: must name attributes of the schema, age, sex, school, employed; got planet",
+        ),
     ],
 )
 def test_a_wrong_entry_is_refused(tmp_path: Path, learner: dict[str, Any], said: str) -> None:

@@ -148,7 +148,11 @@ def test_at_a_delta_many_small_draws_cost_less_than_their_sum(tmp_path: Path) ->
             {},
             "learner.seed_weights: must have a weight for each of the 2 values of sex",
         ),
-        ({"seed_weights": {"planet": [1]}}, {}, "learner.seed_weights: must name attributes, got planet"),
+        (
+            {"seed_weights": {"planet": [1]}},
+            {},
+            "must name attributes of the schema, age, sex, school, employed; got planet",
+        ),
         ({"draws_per_row": 2}, {}, "must have draws_per_row at most block"),
         ({"draws_per_row": 7, "block": 2, "sweeps": 3}, {}, "must have draws_per_row at most the 6 passes of a block"),
         ({"block": 500, "sweeps": 3}, {}, "must have at most 1000 passes in a block, got 1500"),

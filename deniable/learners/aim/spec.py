@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
-from deniable.foundation.spec_values import Count, Positive, Strict, between, domain_known_to
+from deniable.foundation.spec_values import AttributeName, Count, Positive, Strict, between
 from deniable.learners.aim.workload import MOST_ATTRIBUTES
 from deniable.learners.entry import CountingEntry, ParameterBudget
+from deniable.roles import Role
 
 MODEL_SIZES = Fraction(1, 1000), Fraction(2000)
 """Range of the size of a model's cliques, in megabytes."""
@@ -22,18 +23,14 @@ class WantedTable(Strict):
         weight: its importance relative to other tables.
     """
 
-    attributes: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_ATTRIBUTES)]
+    attributes: Annotated[tuple[AttributeName, ...], Field(min_length=1, max_length=MOST_ATTRIBUTES)]
     weight: Positive = Fraction(1)
 
     @field_validator("attributes")
     @classmethod
-    def _are_known(cls, attributes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    def _are_named_once(cls, attributes: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(attributes)) < len(attributes):
             raise ValueError("must name each attribute once")
-        domain = domain_known_to(info)
-        unknown = [] if domain is None else [name for name in attributes if name not in domain.names]
-        if unknown:
-            raise ValueError(f"must name attributes of the schema, got {', '.join(unknown)}")
         return attributes
 
 
@@ -53,7 +50,7 @@ class Entry(CountingEntry):
     certifies: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_parameters": "Chooses and measures noisy tables one by one, and fits a graphical model to them.",
+        Role.PARAMETERS: "Chooses and measures noisy tables one by one, and fits a graphical model to them.",
     }
 
     kind: Literal["aim"]

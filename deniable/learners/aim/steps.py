@@ -27,6 +27,7 @@ from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep
 from deniable.models.graphical.fitting import ImpossibleCells
 from deniable.models.graphical.junction_tree_net import JunctionTreeNet
+from deniable.roles import Role
 
 MOST_CELLS = 10**8
 """Largest total number of cells of all candidates' counts: 800 megabytes."""
@@ -64,7 +65,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
     }
     step = PlannedStep(
         # Other learners have two steps; the single step here has the name of the one with a cost.
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part="parameters",
         events=plan.events,
         guarantee=plan.guarantee,

@@ -25,6 +25,7 @@ from deniable.privacy.planned import (
     tightest_cost,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
 
 def _plan(spec: Document, domain: Domain, delta: Fraction, events: Sequence[MechanismEvent]) -> RoundsPlan:
@@ -67,7 +68,7 @@ def check_measured(record: Document, described: Document, document: Document) ->
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_parameters": ExpectedStep(
+    Role.PARAMETERS: ExpectedStep(
         part="parameters",
         makes={"graph": "graph.json", "model": "model.json", "measured": FILE},
         plan=planned_parameters,

@@ -7,16 +7,15 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
-from deniable.foundation.spec_values import Strict, domain_known_to
+from deniable.foundation.spec_values import AttributeName, Strict, domain_known_to
 from deniable.learners.cfs.given_graph import MOST_CELLS, cells_of, graph_in_spec
 from deniable.learners.entry import CountingEntry, ParameterBudget, StructureBudget
 from deniable.privacy.loss import WITHOUT_NOISE
+from deniable.roles import Role
 
-_LONGEST_NAME = 1000
 _MOST_ATTRIBUTES = 10_000
 
-Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
-Names = Annotated[tuple[Name, ...], Field(max_length=_MOST_ATTRIBUTES)]
+Names = Annotated[tuple[AttributeName, ...], Field(max_length=_MOST_ATTRIBUTES)]
 
 
 class GivenGraph(Strict):
@@ -28,8 +27,8 @@ class GivenGraph(Strict):
             the first ones from a seed, if they start from seeds.
     """
 
-    parents: Annotated[dict[Name, Names], Field(max_length=_MOST_ATTRIBUTES)]
-    order: Annotated[tuple[Name, ...], Field(max_length=_MOST_ATTRIBUTES)] | None = Field(
+    parents: Annotated[dict[AttributeName, Names], Field(max_length=_MOST_ATTRIBUTES)]
+    order: Annotated[tuple[AttributeName, ...], Field(max_length=_MOST_ATTRIBUTES)] | None = Field(
         default=None, exclude_if=lambda order: order is None
     )
 
@@ -113,8 +112,8 @@ class Entry(CountingEntry):
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure", "parameters")
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Learns from noisy counts which attributes depend on which, unless the spec has the graph.",
-        "learn_parameters": "Learns the probabilities of the model from noisy counts.",
+        Role.STRUCTURE: "Learns from noisy counts which attributes depend on which, unless the spec has the graph.",
+        Role.PARAMETERS: "Learns the probabilities of the model from noisy counts.",
     }
 
     kind: Literal["cfs"]

@@ -20,6 +20,7 @@ from deniable.learners.cfs.spec import Entry
 from deniable.learners.cfs.structure import StructureMechanism, StructureRecipe
 from deniable.mechanisms import GRAPH, MODEL, Counter, Made, PartDelta, PlannedStep, PublicPart
 from deniable.models.graph import Graph
+from deniable.roles import Role
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
@@ -65,7 +66,7 @@ def _without_noise(entry: Entry, domain: Domain) -> tuple[PlannedStep, ...]:
         raise InvalidInput("a learner of kind cfs without noise must have a graph in the spec; state a public one.")
     decides: dict[str, Parameter] = {"noise": entry.noise}
     counted = PlannedStep(
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part=None,
         public=PublicPart(part="parameters"),
         parameters=decides,
@@ -83,7 +84,7 @@ def _given_step(graph: Graph, domain: Domain) -> PlannedStep:
     GRAPH.write(document, file)
     edges = sum(len(parents) for parents in graph.parents)
     return PlannedStep(
-        name="learn_structure",
+        name=Role.STRUCTURE,
         part=None,
         shown={"graph": "in the spec", "graph_sha256": sha256(file.getvalue()).hexdigest(), "edges": edges},
         makes=(GRAPH,),
@@ -98,7 +99,7 @@ def _state(document: Mapping[str, Any], _: Counter, __: Mapping[str, Any], ___: 
 def _structure_step(recipe: StructureRecipe, domain: Domain) -> PlannedStep:
     mechanism = recipe.calibrate(domain)
     return PlannedStep(
-        name="learn_structure",
+        name=Role.STRUCTURE,
         part="structure",
         events=mechanism.events,
         guarantee=mechanism.guarantee,
@@ -132,7 +133,7 @@ def parameter_step(recipe: ParameterRecipe, domain: Domain, caution: str = "") -
     mechanism = recipe.calibrate(domain)
     decides = {"noise": recipe.noise, "prior": recipe.prior, "estimate": recipe.estimate}
     return PlannedStep(
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part="parameters",
         events=mechanism.events,
         guarantee=mechanism.guarantee,

@@ -22,6 +22,7 @@ from deniable.privacy.planned import (
     stated_amount,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
 
 def planned_structure(spec: Document, domain: Domain, step: StepCost, delta_of: Delta) -> Planned:
@@ -76,18 +77,18 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
         return EXPECTED_STEPS
     stated = ExpectedStep(part=None, makes={"graph": FILE}, checks={FILE: check_graph})
     if asked.get("noise") == WITHOUT_NOISE:
-        return {"learn_structure": stated, "learn_parameters": ExpectedStep(part=None, makes={"model": _MODEL})}
-    return {**EXPECTED_STEPS, "learn_structure": stated}
+        return {Role.STRUCTURE: stated, Role.PARAMETERS: ExpectedStep(part=None, makes={"model": _MODEL})}
+    return {**EXPECTED_STEPS, Role.STRUCTURE: stated}
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(
+    Role.STRUCTURE: ExpectedStep(
         part="structure",
         makes={"graph": FILE},
         plan=planned_structure,
         beyond=lambda spec, step, read: beyond_budget(step, spec["learner"]["structure"], read),
     ),
-    "learn_parameters": ExpectedStep(
+    Role.PARAMETERS: ExpectedStep(
         part="parameters",
         makes={"model": _MODEL},
         plan=planned_parameters,

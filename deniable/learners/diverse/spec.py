@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from deniable.foundation.spec_values import LARGEST, Exact, domain_known_to
+from deniable.foundation.spec_values import LARGEST, AttributeName, Exact, domain_known_to
 from deniable.learners.pegs.spec import KeyedEntry
+from deniable.roles import Role
 
 
 class Entry(KeyedEntry):
@@ -23,12 +24,12 @@ class Entry(KeyedEntry):
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Lists the keys of the urns, which are public; no record is read.",
+        Role.STRUCTURE: "Lists the keys of the urns, which are public; no record is read.",
     }
 
     kind: Literal["diverse"]
     diversity: Annotated[Exact, Field(gt=1, le=LARGEST)]
-    sensitive: tuple[str, ...] | None = Field(default=None, validate_default=True)
+    sensitive: tuple[AttributeName, ...] | None = Field(default=None, validate_default=True)
     accept_no_differential_privacy: bool = Field(default=False, validate_default=True)
 
     @field_validator("sensitive")
@@ -38,8 +39,6 @@ class Entry(KeyedEntry):
         if domain is None:
             return sensitive
         for name in sensitive or domain.names:
-            if name not in domain.names:
-                raise ValueError(f"must name attributes, got {name}")
             values = domain.attributes[domain.index(name)].cardinality
             if values < diversity:
                 raise ValueError(

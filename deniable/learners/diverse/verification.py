@@ -10,6 +10,7 @@ from deniable.learners.pegs.plan import faults_of_urns, keys_in_spec, urns_docum
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.neighbours import NOTHING_HIDDEN, Relation
 from deniable.privacy.planned import Document, ExpectedStep
+from deniable.roles import Role
 
 RELATION: Final[Relation] = NOTHING_HIDDEN
 """How random a draw is depends on the counts, so no neighbouring tables are hard to distinguish."""
@@ -35,5 +36,5 @@ def check_urns(record: Document, described: Document, document: Document) -> tup
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
+    Role.STRUCTURE: ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
 }

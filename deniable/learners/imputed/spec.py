@@ -7,6 +7,7 @@ from pydantic import Field
 
 from deniable.foundation.spec_values import Count
 from deniable.learners.pegs.spec import EpsilonOfRecord, SeededEntry
+from deniable.roles import Role
 
 MOST_FIT_ROWS = 200_000
 
@@ -21,7 +22,7 @@ class Entry(SeededEntry):
 
     parts: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "States the seeds, which are public; no record is read.",
+        Role.STRUCTURE: "States the seeds, which are public; no record is read.",
     }
 
     kind: Literal["imputed"]

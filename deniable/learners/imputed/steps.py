@@ -9,13 +9,14 @@ from deniable.foundation.keys import Parameter, StreamOpener
 from deniable.learners.imputed.spec import Entry
 from deniable.learners.pegs.plan import others_in_order, urns_document
 from deniable.mechanisms import URNS, Counter, Made, PartDelta, PlannedStep
+from deniable.roles import Role
 
 
 def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:
     """Plan the steps of a spec; see `deniable.learners.registry.steps_of`."""
     decides: dict[str, Parameter] = {"learner": entry.kind}
     listed = PlannedStep(
-        name="learn_structure",
+        name=Role.STRUCTURE,
         part=None,
         parameters=decides,
         shown=decides,

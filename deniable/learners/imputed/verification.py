@@ -10,6 +10,7 @@ from deniable.learners.imputed.plan import imputation_plan
 from deniable.learners.pegs.plan import faults_of_urns, others_in_order, urns_document
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.planned import Document, ExpectedStep
+from deniable.roles import Role
 
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
@@ -29,5 +30,5 @@ def check_urns(record: Document, described: Document, document: Document) -> tup
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
+    Role.STRUCTURE: ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
 }

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from deniable.foundation.spec_values import Count, Exact
 from deniable.learners.entry import CountingEntry, ParameterBudget
+from deniable.roles import Role
 
 
 class PureBudget(ParameterBudget):
@@ -32,8 +33,8 @@ class Entry(CountingEntry):
 
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Makes the graph without edges, for which no record is read.",
-        "learn_parameters": "Learns a histogram of each attribute from noisy counts.",
+        Role.STRUCTURE: "Makes the graph without edges, for which no record is read.",
+        Role.PARAMETERS: "Learns a histogram of each attribute from noisy counts.",
     }
 
     kind: Literal["independent"]

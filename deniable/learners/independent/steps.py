@@ -14,6 +14,7 @@ from deniable.mechanisms import MODEL, Counter, Made, PartDelta, PlannedStep
 from deniable.models.graph import Graph
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import NOTHING
+from deniable.roles import Role
 
 
 def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:
@@ -21,7 +22,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
     histograms = Histograms(domain, entry.parameters.epsilon, entry.bins)
     decides: dict[str, Parameter] = {"learner": entry.kind, "noise": entry.noise, "bins": entry.bins}
     learnt = PlannedStep(
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part="parameters",
         events=histograms.events,
         guarantee=best(histograms.events, 0) if histograms.events else NOTHING,

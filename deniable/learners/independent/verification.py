@@ -16,6 +16,7 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
 
 def planned_histograms(spec: Document, domain: Domain, _: StepCost, __: Delta) -> Planned:
@@ -26,8 +27,8 @@ def planned_histograms(spec: Document, domain: Domain, _: StepCost, __: Delta) -
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"graph": "graph.json"}),
-    "learn_parameters": ExpectedStep(
+    Role.STRUCTURE: ExpectedStep(part=None, makes={"graph": "graph.json"}),
+    Role.PARAMETERS: ExpectedStep(
         part="parameters",
         makes={"model": "model.json"},
         plan=planned_histograms,

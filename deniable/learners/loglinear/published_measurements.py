@@ -27,8 +27,9 @@ from deniable.measurements.document import FILE, Measurements
 from deniable.measurements.noisy_tables import Cells, MeasuredTable, Release
 from deniable.models.noisy_marginals import NoisyMarginal, marginal_of
 from deniable.privacy.loss import ApproximateEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, MechanismEvent
+from deniable.roles import Role
 
-_STEP = "learn_parameters"
+_STEP = Role.PARAMETERS
 _TWO, _LARGEST = 2, 3
 # Logarithms on two machines differ in the last digits, and the denoiser computes many of them.
 _FLOATING, _DENOISED = 1e-9, 1e-6

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import field_validator
 
 from deniable.learners.entry import CountingEntry, ParameterBudget, StructureBudget
+from deniable.roles import Role
 
 
 class Entry(CountingEntry):
@@ -23,7 +24,7 @@ class Entry(CountingEntry):
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     leaves: ClassVar[tuple[str, ...]] = ("structure",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_parameters": "Learns graph and probabilities of the model from small noisy tables.",
+        Role.PARAMETERS: "Learns graph and probabilities of the model from small noisy tables.",
     }
 
     kind: Literal["loglinear"]

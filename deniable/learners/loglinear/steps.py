@@ -17,6 +17,7 @@ from deniable.learners.loglinear.spec import Entry
 from deniable.learners.loglinear.tails import tails_of
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep
 from deniable.models.loglinear.flat_tables import Attributes
+from deniable.roles import Role
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
@@ -31,7 +32,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
     plan = LoglinearRecipe(epsilon=budget.epsilon, delta=delta_of(budget.delta), noise=entry.noise).calibrate(domain)
     step = PlannedStep(
         # Other learners have two steps; the single step here has the name of the one with a cost.
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part="parameters",
         events=plan.events,
         guarantee=plan.guarantee,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from deniable.learners.entry import CountingEntry, ParameterBudget
+from deniable.roles import Role
 
 
 class Entry(CountingEntry):
@@ -19,8 +20,8 @@ class Entry(CountingEntry):
 
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Makes the graph without edges, for which no record is read.",
-        "learn_parameters": "Learns the probabilities of the model from noisy counts.",
+        Role.STRUCTURE: "Makes the graph without edges, for which no record is read.",
+        Role.PARAMETERS: "Learns the probabilities of the model from noisy counts.",
     }
 
     kind: Literal["marginals"]

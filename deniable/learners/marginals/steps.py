@@ -11,6 +11,7 @@ from deniable.learners.cfs.steps import parameter_step
 from deniable.learners.marginals.spec import Entry
 from deniable.mechanisms import GRAPH, Counter, Made, PartDelta, PlannedStep
 from deniable.models.graph import Graph
+from deniable.roles import Role
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
@@ -34,7 +35,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
 
 def without_edges(domain: Domain) -> PlannedStep:
     """Plan the graph without edges, for which no row is read."""
-    return PlannedStep(name="learn_structure", part=None, makes=(GRAPH,), run=partial(_without_edges, domain))
+    return PlannedStep(name=Role.STRUCTURE, part=None, makes=(GRAPH,), run=partial(_without_edges, domain))
 
 
 def _without_edges(domain: Domain, _: Counter, __: Mapping[str, Any], ___: StreamOpener) -> Made:

@@ -5,8 +5,9 @@ from typing import Final
 
 from deniable.learners.cfs.verification import EXPECTED_STEPS as _OF_A_GRAPH
 from deniable.privacy.planned import ExpectedStep
+from deniable.roles import Role
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"graph": "graph.json"}),
-    "learn_parameters": _OF_A_GRAPH["learn_parameters"],
+    Role.STRUCTURE: ExpectedStep(part=None, makes={"graph": "graph.json"}),
+    Role.PARAMETERS: _OF_A_GRAPH[Role.PARAMETERS],
 }

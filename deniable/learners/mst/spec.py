@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from deniable.learners.entry import CountingEntry, ParameterBudget
+from deniable.roles import Role
 
 
 class Entry(CountingEntry):
@@ -19,7 +20,7 @@ class Entry(CountingEntry):
     makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_parameters": "Chooses the pairs of a tree, and learns its probabilities from noisy counts.",
+        Role.PARAMETERS: "Chooses the pairs of a tree, and learns its probabilities from noisy counts.",
     }
 
     kind: Literal["mst"]

@@ -15,6 +15,7 @@ from deniable.learners.mst.pooling import Within
 from deniable.learners.mst.spec import Entry
 from deniable.measurements.document import Measurements, Universe
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep
+from deniable.roles import Role
 
 
 def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedStep, ...]:
@@ -23,7 +24,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
     recipe = MstRecipe(budget.epsilon, delta_of(budget.delta))
     plan = recipe.calibrate(domain, Layout.of_tree(domain))
     learnt = PlannedStep(
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part=PART,
         events=plan.events,
         guarantee=plan.guarantee,

@@ -24,6 +24,7 @@ from deniable.privacy.planned import (
     tightest_cost,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
 _FOUR_DIGITS = 2e-3
 
@@ -91,7 +92,7 @@ def check_measured(
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_parameters": ExpectedStep(
+    Role.PARAMETERS: ExpectedStep(
         part="parameters",
         makes={"graph": "graph.json", "model": "model.json", "measured": FILE},
         plan=planned_parameters,

@@ -8,6 +8,7 @@ from pydantic import Field
 from deniable.foundation.spec_values import Count, Epsilon
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.multinomial_sets.plan import MOST_SETS
+from deniable.roles import Role
 
 
 class Entry(LearnerEntry):
@@ -22,7 +23,7 @@ class Entry(LearnerEntry):
 
     parts: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Lists the urns of the sets, which are public; no record is read.",
+        Role.STRUCTURE: "Lists the urns of the sets, which are public; no record is read.",
     }
     is_drawn_from_counts: ClassVar[bool] = True
     holds_rules: ClassVar[bool] = False

@@ -9,13 +9,14 @@ from deniable.foundation.keys import Parameter, StreamOpener
 from deniable.learners.multinomial_sets.plan import urns_document
 from deniable.learners.multinomial_sets.spec import Entry
 from deniable.mechanisms import URNS, Counter, Made, PartDelta, PlannedStep
+from deniable.roles import Role
 
 
 def steps(entry: Entry, _: Domain, __: PartDelta) -> tuple[PlannedStep, ...]:
     """Plan the steps of a spec; see `deniable.learners.registry.steps_of`."""
     decides: dict[str, Parameter] = {"learner": entry.kind, "sets": entry.sets, "shared": entry.shared}
     listed = PlannedStep(
-        name="learn_structure",
+        name=Role.STRUCTURE,
         part=None,
         parameters=decides,
         shown=decides,

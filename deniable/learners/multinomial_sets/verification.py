@@ -8,6 +8,7 @@ from deniable.foundation.domain import Domain
 from deniable.learners.multinomial_sets.plan import plan_of, urns_document
 from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.planned import Document, ExpectedStep
+from deniable.roles import Role
 
 
 def expected_draws(spec: Document, domain: Domain) -> tuple[MechanismEvent, ...]:
@@ -31,5 +32,5 @@ def _faults(record: Document, document: Document) -> Iterator[str]:
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
+    Role.STRUCTURE: ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns}),
 }

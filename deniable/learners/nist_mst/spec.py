@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from deniable.foundation.spec_values import Count, Positive, PublicFile, Sha256, Strict, domain_known_to
+from deniable.foundation.spec_values import AttributeName, Count, Positive, PublicFile, Sha256, Strict, domain_known_to
 from deniable.learners.entry import CountingEntry, ParameterBudget
 from deniable.learners.nist_mst.public_selection import Thresholds
+from deniable.roles import Role
 
 _LONGEST_PATH = 1000
 _MOST_TABLES = 10_000
@@ -24,19 +25,15 @@ class ChosenTable(Strict):
         weight: its weight; the variance of its noise is proportional to 1 / weight^2.
     """
 
-    attributes: Annotated[tuple[Name, ...], Field(min_length=2, max_length=3)]
+    attributes: Annotated[tuple[AttributeName, ...], Field(min_length=2, max_length=3)]
     weight: Count = 1
 
     @field_validator("attributes")
     @classmethod
     def _are_different_and_in_order(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         domain = domain_known_to(info)
-        if domain is not None:
-            unknown = [name for name in names if name not in domain.names]
-            if unknown:
-                raise ValueError(f"must be attributes of the dataset, got {', '.join(unknown)}")
-            if list(names) != sorted(set(names), key=domain.index):
-                raise ValueError("must be different, in the order of the dataset's columns")
+        if domain is not None and list(names) != sorted(set(names), key=domain.index):
+            raise ValueError("must be different, in the order of the dataset's columns")
         return names
 
 
@@ -80,8 +77,8 @@ class Entry(CountingEntry):
     makes_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Derives the tables from a public file, for which no record is read.",
-        "learn_parameters": "Learns the probabilities from noisy counts of these tables.",
+        Role.STRUCTURE: "Derives the tables from a public file, for which no record is read.",
+        Role.PARAMETERS: "Learns the probabilities from noisy counts of these tables.",
     }
 
     kind: Literal["nist_mst"]

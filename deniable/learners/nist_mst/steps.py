@@ -22,6 +22,7 @@ from deniable.learners.nist_mst.public_selection import Thresholds, WeightedTabl
 from deniable.learners.nist_mst.spec import Entry
 from deniable.learners.nist_mst.verification import FILE, FORMAT
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep, Product, PublicTable
+from deniable.roles import Role
 
 SELECTION = Product(name="selection", file=FILE, is_shown=True)
 """The public file's digest, the mutual information of its pairs of attributes, and the tables that follow."""
@@ -45,7 +46,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
     plan = recipe.calibrate(domain, layout)
     public = PublicTable(path=asked.public_file, sha256=asked.sha256)
     chosen = PlannedStep(
-        name="learn_structure",
+        name=Role.STRUCTURE,
         part=None,
         public=public,
         shown={"learner": entry.kind, "public_file_sha256": public.sha256, "tables": len(tables)},
@@ -53,7 +54,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
         run=partial(_select, domain, asked.thresholds, public, tables),
     )
     learnt = PlannedStep(
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part=PART,
         events=plan.events,
         guarantee=plan.guarantee,

@@ -19,6 +19,7 @@ from deniable.privacy.loss import MechanismEvent
 from deniable.privacy.neighbours import RECORD, Relation
 from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned, beyond_budget
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
 FILE: Final = "selection.json"
 FORMAT: Final = "deniable/public-selection/1"
@@ -114,8 +115,8 @@ def check_measured(
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"selection": FILE}, checks={FILE: check_selection}),
-    "learn_parameters": ExpectedStep(
+    Role.STRUCTURE: ExpectedStep(part=None, makes={"selection": FILE}, checks={FILE: check_selection}),
+    Role.PARAMETERS: ExpectedStep(
         part="parameters",
         makes={"graph": "graph.json", "model": "model.json", "measured": MEASURED},
         plan=planned_parameters,

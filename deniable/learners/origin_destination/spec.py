@@ -10,9 +10,20 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.keys import Parameter
-from deniable.foundation.spec_values import LARGEST_DELTA, Count, Epsilon, Exact, Positive, Strict, domain_known_to
+from deniable.foundation.spec_values import (
+    LARGEST_DELTA,
+    AttributeName,
+    Count,
+    Epsilon,
+    Exact,
+    Positive,
+    Strict,
+    ValueText,
+    domain_known_to,
+)
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.origin_destination.plan import KEPT_UNIT, require_attributes, totals_in_order
+from deniable.roles import Role
 
 _MOST_WEIGHT = 10**9
 _Total = Annotated[int, Field(ge=0)]
@@ -39,7 +50,7 @@ class SamplingByDistance(Strict):
 
     within: tuple[tuple[Positive, _Kept], ...] = Field(default=(), max_length=_MOST_STEPS)
     decay_miles: Positive | None = None
-    places: dict[str, tuple[_Latitude, _Longitude]]
+    places: dict[ValueText, tuple[_Latitude, _Longitude]]
 
     @field_validator("within")
     @classmethod
@@ -90,29 +101,31 @@ class Entry(LearnerEntry):
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Lists the urns of all destinations: how much is drawn from each, and the prior weights.",
-        "learn_parameters": "Measures how many workers each destination has, if that is not public.",
+        Role.STRUCTURE: "Lists the urns of all destinations: how much is drawn from each, and the prior weights.",
+        Role.PARAMETERS: "Measures how many workers each destination has, if that is not public.",
     }
     is_drawn_from_counts: ClassVar[bool] = True
     holds_rules: ClassVar[bool] = False
     takes_many_values: ClassVar[bool] = True
 
     kind: Literal["origin_destination"]
-    destination: str
-    origin: str
+    destination: AttributeName
+    origin: AttributeName
     privacy: Literal["pure", "pdp"] = "pure"
     epsilon: Epsilon = Field(default=Fraction(46, 10), validate_default=True)
     delta: Annotated[Exact, Field(ge=0, le=LARGEST_DELTA)] = Fraction(0)
     bound: Literal["theorem_O", "theorem_4_4"] = "theorem_O"
     coarsen: bool = True
-    population: dict[str, Annotated[Count, Field(le=_MOST_WEIGHT)]] = Field(default_factory=dict, validate_default=True)
-    totals: dict[str, _Total] | None = Field(default=None, validate_default=True)
+    population: dict[ValueText, Annotated[Count, Field(le=_MOST_WEIGHT)]] = Field(
+        default_factory=dict, validate_default=True
+    )
+    totals: dict[ValueText, _Total] | None = Field(default=None, validate_default=True)
     totals_epsilon: Epsilon | None = None
-    prior_workers: dict[str, Annotated[Count, Field(le=_MOST_WEIGHT)]] = Field(
+    prior_workers: dict[ValueText, Annotated[Count, Field(le=_MOST_WEIGHT)]] = Field(
         default_factory=dict, validate_default=True, exclude_if=lambda workers: not workers
     )
     sampling: Annotated[Positive, Field(le=1)] | None = None
-    sampling_of: dict[str, dict[str, Annotated[Positive, Field(le=1)]]] = Field(
+    sampling_of: dict[ValueText, dict[ValueText, Annotated[Positive, Field(le=1)]]] = Field(
         default_factory=dict, validate_default=True, exclude_if=lambda those: not those
     )
     sampling_by_distance: SamplingByDistance | None = Field(

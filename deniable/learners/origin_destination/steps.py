@@ -14,6 +14,7 @@ from deniable.learners.origin_destination.spec import Entry
 from deniable.mechanisms import URNS, Counter, Made, PartDelta, PlannedStep
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import DiscreteLaplaceEvent, MechanismEvent
+from deniable.roles import Role
 
 
 def totals_events(epsilon: Fraction) -> tuple[MechanismEvent, ...]:
@@ -34,7 +35,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
     }
     if entry.totals_epsilon is None:
         listed = PlannedStep(
-            name="learn_structure",
+            name=Role.STRUCTURE,
             part=None,
             parameters=decides,
             shown=decides,
@@ -44,7 +45,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
         return (listed,)
     events = totals_events(entry.totals_epsilon)
     measured = PlannedStep(
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part="parameters",
         events=events,
         guarantee=best(events, 0),

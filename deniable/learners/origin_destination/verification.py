@@ -20,6 +20,7 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost, read_probability
+from deniable.roles import Role
 
 _PUBLIC_TOTALS: Final = (
     "Numbers of workers that come from the confidential table. The number of workers of each destination was given as "
@@ -76,11 +77,9 @@ def _faults(record: Document, described: Document, document: Document) -> Iterat
 def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
     """The requirements on each step: totals that are not public are measured in a charged step."""
     if asked.get("totals") is not None:
-        return {
-            "learn_structure": ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns})
-        }
+        return {Role.STRUCTURE: ExpectedStep(part=None, makes={"urns": "urns.json"}, checks={"urns.json": check_urns})}
     return {
-        "learn_parameters": ExpectedStep(
+        Role.PARAMETERS: ExpectedStep(
             part="parameters",
             makes={"urns": "urns.json"},
             plan=planned_totals,

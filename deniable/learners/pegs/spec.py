@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.spec_values import (
     SMALLEST_EPSILON,
+    AttributeName,
     Count,
     Epsilon,
     Positive,
@@ -20,6 +21,7 @@ from deniable.foundation.spec_values import (
 )
 from deniable.learners.entry import LearnerEntry
 from deniable.learners.pegs.plan import public_orders
+from deniable.roles import Role
 
 MOST_KEY_CELLS = 1_000_000
 MOST_BLOCK = 1000
@@ -32,7 +34,7 @@ some 14 for each attribute, the smallest prior weight is reached, and the cost n
 EpsilonOfRecord: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON, MOST_EPSILON))]
 EpsilonOfBlock: TypeAlias = Annotated[Positive, AfterValidator(between(SMALLEST_EPSILON, MOST_EPSILON * MOST_BLOCK))]
 
-Orders: TypeAlias = dict[str, tuple[str, ...]] | None
+Orders: TypeAlias = dict[AttributeName, tuple[AttributeName, ...]] | None
 """For each attribute, the others that form its key, in order; None for the schema's order."""
 
 
@@ -53,8 +55,6 @@ def by_value(weights: dict[str, tuple[int, ...]], info: ValidationInfo) -> dict[
     if domain is None:
         return weights
     for name, those in weights.items():
-        if name not in domain.names:
-            raise ValueError(f"must name attributes, got {name}")
         values = domain.attributes[domain.index(name)].cardinality
         if len(those) != values:
             raise ValueError(f"must have a weight for each of the {values} values of {name}, got {len(those)}")
@@ -75,7 +75,7 @@ class SeededEntry(LearnerEntry):
         "plausible by any number, which no charge covers; choose pegs_noisy, whose counts have noise"
     )
 
-    seed_weights: dict[str, tuple[Annotated[Count, Field(le=_MOST_WEIGHT)], ...]] = Field(
+    seed_weights: dict[AttributeName, tuple[Annotated[Count, Field(le=_MOST_WEIGHT)], ...]] = Field(
         default_factory=dict, validate_default=True
     )
 
@@ -147,7 +147,7 @@ class Entry(KeyedEntry):
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Lists the keys of the urns: by public orders, or by measured ones, which are charged.",
+        Role.STRUCTURE: "Lists the keys of the urns: by public orders, or by measured ones, which are charged.",
     }
 
     kind: Literal["pegs"]
@@ -157,7 +157,7 @@ class Entry(KeyedEntry):
     draws_per_row: Annotated[Count, Field(le=MOST_DRAWS)] = 1
     division: Literal["equal", "values"] = "equal"
     sweeps: Annotated[Count, Field(le=MOST_BLOCK)] = Field(default=1, exclude_if=lambda sweeps: sweeps == 1)
-    alpha_shape: dict[str, tuple[Annotated[int, Field(ge=0, le=_MOST_WEIGHT)], ...]] = Field(
+    alpha_shape: dict[AttributeName, tuple[Annotated[int, Field(ge=0, le=_MOST_WEIGHT)], ...]] = Field(
         default_factory=dict, validate_default=True, exclude_if=lambda shape: not shape
     )
     seed_file: SeedFile | None = Field(default=None, exclude_if=lambda file: file is None)

@@ -15,6 +15,7 @@ from deniable.learners.pegs.spec import Entry, OrderBudget, SeedFile
 from deniable.mechanisms import URNS, Counter, Made, PartDelta, PlannedStep, PublicTable
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import NOTHING
+from deniable.roles import Role
 
 
 def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:
@@ -26,7 +27,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
     if public is not None:
         decides |= {"seed_file_sha256": public.sha256}
     listed = PlannedStep(
-        name="learn_structure",
+        name=Role.STRUCTURE,
         part=None if budget is None else "structure",
         public=public,
         events=events,

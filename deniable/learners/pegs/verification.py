@@ -29,6 +29,7 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
 _PUBLIC_SEEDS: Final = (
     "Seeds that are not public. Records begin at records of a file that the producers vouch is public (`urns.json`); "
@@ -86,11 +87,11 @@ def expected_steps(asked: Document) -> Mapping[str, ExpectedStep]:
     """The step that lists keys; it reads the part `structure` if orders are measured."""
     made: dict[str, Any] = {"makes": {"urns": "urns.json"}, "checks": {"urns.json": check_urns}}
     if asked.get("structure") is None:
-        return {"learn_structure": ExpectedStep(part=None, **made)}
+        return {Role.STRUCTURE: ExpectedStep(part=None, **made)}
     measured = ExpectedStep(
         part="structure",
         plan=planned_orders,
         beyond=lambda spec, step, read: beyond_budget(step, {**spec["learner"]["structure"], "delta": 0}, read),
         **made,
     )
-    return {"learn_structure": measured}
+    return {Role.STRUCTURE: measured}

@@ -9,6 +9,7 @@ from deniable.foundation.spec_values import Count
 from deniable.learners.entry import CountingEntry
 from deniable.learners.independent.spec import PureBudget
 from deniable.learners.pegs.spec import MOST_KEY_CELLS, Orders, of_others
+from deniable.roles import Role
 
 
 class Entry(CountingEntry):
@@ -26,7 +27,7 @@ class Entry(CountingEntry):
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_parameters": "Learns the probabilities of each attribute given its key from noisy counts.",
+        Role.PARAMETERS: "Learns the probabilities of each attribute given its key from noisy counts.",
     }
 
     kind: Literal["pegs_noisy"]

@@ -22,6 +22,7 @@ from deniable.measurements.noisy_tables import MeasuredTable, NoiseLaw, Release
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import NOTHING
+from deniable.roles import Role
 
 
 def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]:
@@ -38,7 +39,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
         "keys": [[domain.names[other] for other in key] for key in keys],
     }
     learnt = PlannedStep(
-        name="learn_parameters",
+        name=Role.PARAMETERS,
         part="parameters",
         events=events,
         guarantee=best(events, 0) if events else NOTHING,

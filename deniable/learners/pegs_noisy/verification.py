@@ -23,6 +23,7 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
 _FLOATING = 1e-9
 
@@ -66,7 +67,7 @@ def _faults_of_figures(measured: Measurements, _: Sequence[MechanismEvent]) -> I
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_parameters": ExpectedStep(
+    Role.PARAMETERS: ExpectedStep(
         part="parameters",
         makes={"graph": "graph.json", "model": "model.json", "measured": FILE},
         plan=planned_tables,

@@ -10,6 +10,7 @@ from deniable.foundation.spec_values import Count, Epsilon, Positive, Strict
 from deniable.learners.entry import CountingEntry
 from deniable.learners.independent.spec import PureBudget
 from deniable.learners.privbayes.plan import MOST_PARENTS
+from deniable.roles import Role
 
 
 def _whole(value: object) -> object:
@@ -59,8 +60,8 @@ class Entry(CountingEntry):
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("structure", "parameters")
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Chooses, by the exponential mechanism, which attributes depend on which.",
-        "learn_parameters": "Learns the probabilities of the network from noisy counts.",
+        Role.STRUCTURE: "Chooses, by the exponential mechanism, which attributes depend on which.",
+        Role.PARAMETERS: "Learns the probabilities of the network from noisy counts.",
     }
 
     kind: Literal["privbayes"]

@@ -15,6 +15,7 @@ from deniable.learners.privbayes.structure import NetworkSearch
 from deniable.mechanisms import GRAPH, MEASURED, MODEL, Counter, Made, PartDelta, PlannedStep, Product
 from deniable.privacy.accounting import best
 from deniable.privacy.loss import NOTHING, Guarantee, MechanismEvent
+from deniable.roles import Role
 
 NETWORK = Product(name="network", file="network.json", is_shown=True)
 """The attributes in the order of their choice, each with its parents."""
@@ -35,7 +36,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
     decides: dict[str, Parameter] = {"learner": entry.kind, "degree": plan.degree, "max_cells": plan.max_cells}
     return (
         PlannedStep(
-            name="learn_structure",
+            name=Role.STRUCTURE,
             part="structure",
             events=plan.structure_events,
             guarantee=_cost(plan.structure_events),
@@ -45,7 +46,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
             run=partial(_choose, plan),
         ),
         PlannedStep(
-            name="learn_parameters",
+            name=Role.PARAMETERS,
             part="parameters",
             events=plan.parameter_events,
             guarantee=_cost(plan.parameter_events),

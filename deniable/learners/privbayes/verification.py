@@ -23,6 +23,7 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
 # Logarithms on two machines differ in the last digits.
 _FLOATING = 1e-9
@@ -58,7 +59,7 @@ def planned_parameters(spec: Document, domain: Domain, _: StepCost, __: Delta) -
 
 def check_measured(record: Document, described: Document, document: Document) -> tuple[Check, ...]:
     """Check the noisy tables; releases by earlier versions did not publish them."""
-    steps = [step for step in record["steps"] if step["step"] == "learn_parameters"]
+    steps = [step for step in record["steps"] if step["step"] == Role.PARAMETERS]
     if not document and not any(each["name"] == "measured" for step in steps for each in step["outputs"]):
         return ()
     return check_measurements(
@@ -108,13 +109,13 @@ def _faults_of_figures(measured: Measurements, _: Sequence[MechanismEvent]) -> I
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(
+    Role.STRUCTURE: ExpectedStep(
         part="structure",
         makes={"network": "network.json"},
         plan=planned_structure,
         beyond=lambda spec, step, read: beyond_budget(step, {**spec["learner"]["structure"], "delta": 0}, read),
     ),
-    "learn_parameters": ExpectedStep(
+    Role.PARAMETERS: ExpectedStep(
         part="parameters",
         makes={"graph": "graph.json", "model": "model.json", "measured": FILE},
         plan=planned_parameters,

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from deniable.foundation.spec_values import LARGEST_EPSILON, Exact, Probability, Sha256, between
 from deniable.learners.entry import LearnerEntry
+from deniable.roles import Role
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 
@@ -26,7 +27,7 @@ class Entry(LearnerEntry):
     reads_buckets: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_parameters": "Reads the public model of an earlier release, which paid for it; no record is read.",
+        Role.PARAMETERS: "Reads the public model of an earlier release, which paid for it; no record is read.",
     }
 
     kind: Literal["released_model"]

@@ -16,6 +16,7 @@ from deniable.mechanisms import (
     PlannedStep,
     ReleasedDocuments,
 )
+from deniable.roles import Role
 
 _CAUTION = (
     "the model was learnt for an earlier release: people whom that release read are left out of the holdout only if "
@@ -28,7 +29,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
     """Plan the step of a spec; see `deniable.learners.registry.steps_of`."""
     return (
         PlannedStep(
-            name="learn_parameters",
+            name=Role.PARAMETERS,
             part=None,
             public=EarlierRelease(
                 release=entry.release,

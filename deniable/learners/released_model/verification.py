@@ -10,6 +10,7 @@ from typing import Final
 from deniable.foundation.checks import Check, found
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.planned import Document, ExpectedStep
+from deniable.roles import Role
 
 _MODEL = "model.json"
 
@@ -36,7 +37,7 @@ def check_model(record: Document, _: Document, __: Document) -> tuple[Check, ...
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_parameters": ExpectedStep(
+    Role.PARAMETERS: ExpectedStep(
         part=None, makes={"graph": "graph.json", "model": _MODEL}, checks={_MODEL: check_model}
     ),
 }

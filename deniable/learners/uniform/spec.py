@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from deniable.learners.entry import LearnerEntry
+from deniable.roles import Role
 
 
 class Entry(LearnerEntry):
@@ -11,8 +12,8 @@ class Entry(LearnerEntry):
 
     parts: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]] = {
-        "learn_structure": "Makes the graph without edges, for which no record is read.",
-        "learn_parameters": "Makes all values of an attribute equally likely, for which no record is read.",
+        Role.STRUCTURE: "Makes the graph without edges, for which no record is read.",
+        Role.PARAMETERS: "Makes all values of an attribute equally likely, for which no record is read.",
     }
 
     kind: Literal["uniform"]

@@ -14,12 +14,13 @@ from deniable.learners.uniform.spec import Entry
 from deniable.mechanisms import MODEL, Counter, Made, PartDelta, PlannedStep
 from deniable.models.bayes_net import BayesNet
 from deniable.models.graph import Graph
+from deniable.roles import Role
 
 
 def steps(_: Entry, domain: Domain, __: PartDelta) -> tuple[PlannedStep, ...]:
     """Plan the steps of a spec; see `deniable.learners.registry.steps_of`."""
     model = PlannedStep(
-        name="learn_parameters", part=None, reads=("graph",), makes=(MODEL,), run=partial(_uniform, domain)
+        name=Role.PARAMETERS, part=None, reads=("graph",), makes=(MODEL,), run=partial(_uniform, domain)
     )
     return without_edges(domain), model
 

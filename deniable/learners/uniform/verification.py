@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from deniable.privacy.planned import ExpectedStep
+from deniable.roles import Role
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "learn_structure": ExpectedStep(part=None, makes={"graph": "graph.json"}),
-    "learn_parameters": ExpectedStep(part=None, makes={"model": "model.json"}),
+    Role.STRUCTURE: ExpectedStep(part=None, makes={"graph": "graph.json"}),
+    Role.PARAMETERS: ExpectedStep(part=None, makes={"model": "model.json"}),
 }

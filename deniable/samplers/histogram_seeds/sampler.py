@@ -9,6 +9,7 @@ from deniable.foundation.keys import StreamOpener
 from deniable.mechanisms import ChunkStreams, Counter, Draw, Made, PartDelta, PlannedStep, Product, Sampler
 from deniable.models.model_formats import model_from_document
 from deniable.models.sequential_kernels import Network
+from deniable.roles import Role
 from deniable.samplers.histogram_seeds.noisy_histogram import (
     HistogramMechanism,
     HistogramRecipe,
@@ -40,7 +41,7 @@ def sampler(entry: Entry, domain: Domain, delta_of: PartDelta) -> Sampler:
     decides = {"omega": entry.omega, "threshold": mechanism.threshold}
     return Sampler(
         prepare=PlannedStep(
-            name="noise_seeds",
+            name=Role.HISTOGRAM,
             part="seeds",
             events=mechanism.events,
             guarantee=mechanism.guarantee,

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from deniable.foundation.spec_values import Count, Delta, Epsilon
+from deniable.roles import Role
 from deniable.samplers.entry import LARGEST_K, SamplerEntry, leaves_a_prefix
 
 
@@ -30,7 +31,7 @@ class Entry(SamplerEntry):
     why_one_record_each: ClassVar[str] = "a prefix may then reach its threshold by the records of a single person"
     parts: ClassVar[tuple[str, ...]] = ("seeds",)
     steps: ClassVar[Mapping[str, str]] = {
-        "noise_seeds": "Counts the seeds' prefixes once, with noise, and keeps those above a threshold.",
+        Role.HISTOGRAM: "Counts the seeds' prefixes once, with noise, and keeps those above a threshold.",
     }
 
     guarantee: Literal["histogram_seeds"]

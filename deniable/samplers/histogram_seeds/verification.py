@@ -8,6 +8,7 @@ from deniable.foundation.domain import Domain
 from deniable.privacy.loss import Guarantee
 from deniable.privacy.planned import Delta, Document, ExpectedStep, Planned, beyond_budget, cost_in_words, nothing_wrong
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 from deniable.samplers.histogram_seeds.noisy_histogram import HistogramRecipe
 
 
@@ -32,7 +33,7 @@ def planned_histogram(spec: Document, _: Domain, __: StepCost, delta_of: Delta) 
 
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
-    "noise_seeds": ExpectedStep(
+    Role.HISTOGRAM: ExpectedStep(
         part="seeds",
         makes={"noisy_seeds": "seeds.json"},
         plan=planned_histogram,

@@ -15,8 +15,9 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
-STEP: Final = "draw_records"
+STEP: Final = Role.DRAWS
 TASK: Final = "count_tables"
 
 

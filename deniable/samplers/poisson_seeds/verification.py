@@ -20,8 +20,9 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import StepCost
+from deniable.roles import Role
 
-STEP: Final = "attempt_seeds"
+STEP: Final = Role.ATTEMPTS
 """The step that pays for all attempts."""
 
 _MODEL = "model.json"

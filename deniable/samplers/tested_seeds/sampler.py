@@ -30,6 +30,7 @@ from deniable.privacy.common_events import check_probability, tested_candidates
 from deniable.privacy.loss import Guarantee, PrivacyTestEvent
 from deniable.privacy.rounding import rounded_up
 from deniable.privacy.step_costs import EXACT_COUNTS
+from deniable.roles import Role
 from deniable.samplers.rows_of_prefixes import fewest_combinations, if_equally_common, require_reachable
 from deniable.samplers.tested_seeds.spec import Entry
 
@@ -92,7 +93,7 @@ def _prepare(entry: Entry, domain: Domain) -> PlannedStep:
     event, omega = _candidates(entry), dict(entry.omega)
     tested, scan = entry.test == 2, counting(entry)
     return PlannedStep(
-        name="synthesize",
+        name=Role.CANDIDATES,
         part="seeds",
         events=(event if tested else EXACT_COUNTS,),
         guarantee=_tightest(event, float(entry.total_delta)) if tested else None,

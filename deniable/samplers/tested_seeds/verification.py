@@ -21,6 +21,7 @@ from deniable.privacy.planned import (
     nothing_wrong,
 )
 from deniable.privacy.step_costs import EXACT_COUNTS, StepCost
+from deniable.roles import Role
 
 
 def planned_candidates(spec: Document, _: Domain, __: StepCost, ___: Delta) -> Planned:
@@ -78,7 +79,9 @@ def _faults_of_one_record(event: PrivacyTestEvent, step: StepCost, asked: Mappin
 
 EXPECTED_STEPS: Final[Mapping[str, ExpectedStep]] = {
     # All are charged together, before the first is drawn.
-    "synthesize": ExpectedStep(part="seeds", plan=planned_candidates, beyond=beyond_candidates, taken_in="index_seeds")
+    Role.CANDIDATES: ExpectedStep(
+        part="seeds", plan=planned_candidates, beyond=beyond_candidates, taken_in="index_seeds"
+    )
 }
 
 MAY_FALL_SHORT: Final = True
