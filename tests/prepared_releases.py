@@ -1,7 +1,8 @@
 """Releases whose quality is known, to try the report's verdict: four good, four useless, and four unsafe ones.
 
 All are made by the steps of a release, of two tables of made-up people each. Useless ones are honest: too few people,
-too little budget, or one attribute too many. What makes a release unsafe is done behind the back of its steps.
+too little budget, one attribute too many, or amounts that may be far larger than any is. What
+makes a release unsafe is done behind the back of its steps.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -71,14 +72,19 @@ def _falling(size: int) -> NDArray[np.float64]:
     return np.asarray(shares / shares.sum())
 
 
-def schema_of(table: Table) -> str:
-    """The schema of such a table; further attributes are nominal, with the values that their names end on."""
+def schema_of(table: Table, highest: int) -> str:
+    """The schema of such a table; further attributes are nominal, with the values that their names end on.
+
+    Args:
+        table: the table.
+        highest: the largest amount that may occur, less than a power of ten; there are nine bins for each power.
+    """
     columns = []
     for name in table:
         kind = {
             "age": "numeric(18, 90)",
             "hours": "numeric(0, 60)",
-            "amount": f"numeric(0, 999999, bins={_edges()})",
+            "amount": f"numeric(0, {highest}, bins={_edges(highest)})",
         }.get(name)
         size = _SIZES.get(name) or int(name.rpartition("_")[2] if "_" in name else 0)
         columns.append(f'        "{name}": {kind or f"nominal(list(range({size})))"},')
@@ -96,8 +102,8 @@ schema = table(
 """
 
 
-def _edges() -> list[int]:
-    return [0, *(digit * 10**power for power in range(2, 6) for digit in range(1, 10))]
+def _edges(highest: int) -> list[int]:
+    return [0, *(digit * 10**power for power in range(2, len(str(highest))) for digit in range(1, 10))]
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,8 @@ class Prepared:
         people: makes the table of people.
         spoil: makes the spoilt records of the released ones, the real ones and the names of the attributes.
         has_noise: whether noise is added.
+        highest: the largest amount that the schema allows.
+        attacked: the group or the attribute that a report must name.
     """
 
     verdict: Overall
@@ -119,6 +127,8 @@ class Prepared:
     people: Callable[[int, int], Table] = townspeople
     spoil: Callable[[Codes, Codes, list[str]], Codes] | None = None
     has_noise: bool = True
+    highest: int = 999_999
+    attacked: str = ""
 
 
 def bayesian() -> dict[str, Any]:
@@ -209,19 +219,21 @@ _USUAL: Final[dict[str, Any]] = {
 }
 
 PREPARED: Final[dict[str, Prepared]] = {
-    "of a log-linear model": Prepared("fit"),
-    "of a tree of pairs": Prepared("fit", changes=lambda: seedless(6, "mst")),
+    "of a log-linear model": Prepared("fit", rows=40_000),
+    "of a tree of pairs": Prepared("fit", rows=60_000, changes=lambda: seedless(5, "mst")),
     "of many people": Prepared("fit", rows=60_000, changes=lambda: seedless(0.5)),
-    "of a Bayesian network": Prepared("fit", changes=bayesian),
+    "of a Bayesian network": Prepared("fit", rows=60_000, changes=bayesian),
     "drowned in noise": Prepared("unfit", changes=lambda: seedless(0.004)),
     "of 499 people": Prepared("unfit", rows=499),
     "of 814 people by 66 attributes": Prepared("unfit", rows=814, people=answers),
     "with an attribute lost": Prepared("unfit", people=employers, changes=lambda: seedless(0.3)),
-    "with a wrong total": Prepared("unfit", changes=lambda: seedless(0.7, "mst")),
+    "with a wrong total": Prepared("unfit", highest=99_999_999, changes=lambda: seedless(1, "mst")),
     "with copies": Prepared("unsafe", spoil=copied),
-    "without noise": Prepared("unsafe", people=parcels, has_noise=False),
-    "with a memorised group": Prepared("unsafe", spoil=memorised),
-    "with an attribute that identifies": Prepared("unsafe", people=parcels, spoil=identified),
+    "without noise": Prepared("unsafe", people=parcels, has_noise=False, attacked="parcel_30000"),
+    "with a memorised group": Prepared("unsafe", spoil=memorised, attacked="(trade=23)"),
+    "with an attribute that identifies": Prepared(
+        "unsafe", people=parcels, spoil=identified, attacked="(parcel_30000)"
+    ),
 }
 """The releases, by name."""
 
@@ -242,8 +254,8 @@ def prepare(name: str, table: int, folder: Path) -> ReportContent:
             folder / "spec",
             people=records.astype(str).tolist(),
             names=list(people),
-            schema=schema_of(people),
-            **{**_USUAL, "title": f"Made-up people, {name}", **made.changes()},
+            schema=schema_of(people, made.highest),
+            **{**_USUAL, "title": "Made-up people", **made.changes()},
         )
     )
 

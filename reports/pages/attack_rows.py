@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
 
+from deniable.evaluation.attacks.contrasts import WORST
 from deniable.evaluation.contract import Attack, Figure, Scope
 from deniable.evaluation.derived.verdict import DOUBT, dangers, successes
 from deniable.evaluation.registry import attacks
 from reports.pages.headline_figures import Estimate, reach_of
-from schemas.spec.evaluation import EvaluationFigures
+from schemas.spec.evaluation import EvaluationFigures, beside_of
 
 _POWER: Final = 0.8
 
@@ -26,6 +27,7 @@ class AttackRow:
             known.
         is_danger: whether it certainly succeeds by more than is tolerated.
         detectable: the excess over chance that would have been found four times out of five; None likewise.
+        worst: the group or the attributes that the figure is about; empty if it is about all people.
     """
 
     attack: Attack[object]
@@ -35,6 +37,7 @@ class AttackRow:
     succeeds: bool | None
     is_danger: bool
     detectable: float | None
+    worst: str = ""
 
 
 def attack_rows(found: EvaluationFigures, scope: Scope) -> list[AttackRow]:
@@ -73,6 +76,7 @@ def attack_rows(found: EvaluationFigures, scope: Scope) -> list[AttackRow]:
                 is_danger=are_dangers.get(place, False),
                 # Without variation, as where all records are alike, an attack has no power that could be stated.
                 detectable=sigmas * error if error else None,
+                worst=", ".join(found.texts.get(beside_of(figure.name, WORST), ())),
             )
         )
     return rows

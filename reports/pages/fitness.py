@@ -5,13 +5,15 @@ Nothing is measured here: grades follow from figures by the rules of `deniable.e
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 from deniable.evaluation.contract import Value
-from deniable.evaluation.derived.verdict import ESSENTIAL, Overall, verdict_of
+from deniable.evaluation.derived.verdict import ESSENTIAL, Overall, undecided, verdict_of
 from deniable.evaluation.metrics import compared_records, groups, marginal_distances, subsample
 from deniable.evaluation.uses import ATTRIBUTES, GRADES, GROUPS, USES, Grade, Use
 from reports.figures.marginals import DescribedTable
+from reports.figures.numbers import guessed
 from reports.figures.value_groups import label_of
 from reports.pages.attack_rows import AttackRow
 from reports.pages.headline_figures import Estimate, reach_of
@@ -28,6 +30,7 @@ UNDECIDED: Final = "not decided"
 
 _SHOWN_GROUPS: Final = 8
 _NAMED_ATTACKS, _NAMED_ATTRIBUTES = 2, 3
+_MANY_TIMES, _ROUNDING = 20, 1e-9
 _CERTAIN, _LITTLE = "An attack succeeds", "An attack finds something"
 _TONES: Final[Mapping[Grade | None, str]] = {"good": "met", "with caution": "open", "do not": "missed", None: "open"}
 _MARKS: Final[Mapping[Grade | None, str]] = {"good": "✓", "with caution": "!", "do not": "✗", None: "○"}
@@ -55,6 +58,20 @@ class JudgedUse:
     def is_beyond_usable(self) -> bool:
         """Whether the error itself is more than is usable, whether or not that is certain."""
         return self.value.value > self.use.usable
+
+    @property
+    def why_undecided(self) -> str:
+        """What leaves the use undecided, and what would decide it."""
+        value, reach = self.value.value, self.value.reach
+        said = f"It is not decided whether it may be used for {self.use.words}"
+        if not reach:
+            return f"{said}: the error has no interval."
+        low, high = max(value - reach, 0), value + reach
+        said = f"{said}: its error is from {low:.2g} to {high:.2g}, and usable up to {self.use.usable:g}."
+        times = (reach / max(abs(value - self.use.usable), reach / (2 * _MANY_TIMES))) ** 2
+        records = f"about {ceil(times - _ROUNDING)} times as many" if times <= _MANY_TIMES else "many more"
+        epsilon = "; a larger epsilon would make the error smaller" if value > self.use.good else ""
+        return f"{said} To decide it, hold out and release {records} records{epsilon}."
 
     @property
     def verdict(self) -> str:
@@ -144,20 +161,32 @@ class OverallVerdict:
     Attributes:
         verdict: the verdict.
         reasons: why, one sentence each.
+        is_bounded: whether its guarantee says more than next to nothing.
     """
 
     verdict: Overall
     reasons: tuple[str, ...]
+    is_bounded: bool = True
+
+    @property
+    def may_reassure(self) -> bool:
+        """Whether the page may show in green what is well: the release is fit, and its guarantee says something."""
+        return self.verdict == "fit" and self.is_bounded
 
     @property
     def tone(self) -> str:
         """How the verdict is shown."""
-        return {"fit": "met", "not decided": "open"}.get(self.verdict, "missed")
+        return "met" if self.may_reassure else {"fit": "open", "not decided": "open"}.get(self.verdict, "missed")
 
     @property
     def mark(self) -> str:
         """A sign that distinguishes the verdict without colour."""
-        return {"fit": "✓", "not decided": "○"}.get(self.verdict, "✗")
+        return "✓" if self.may_reassure else {"fit": "!", "not decided": "○"}.get(self.verdict, "✗")
+
+    @property
+    def words(self) -> str:
+        """The verdict in words, with what it does not say."""
+        return "Fit, but hardly bounded" if self.verdict == "fit" and not self.is_bounded else self.verdict.capitalize()
 
 
 def overall_of(fitness: Fitness | None, attacks: Sequence[AttackRow], accounts: Accounts) -> OverallVerdict:
@@ -172,38 +201,64 @@ def overall_of(fitness: Fitness | None, attacks: Sequence[AttackRow], accounts: 
     dangerous = [each for each in attacks if each.is_danger]
     beyond = [] if fitness is None else [each.use.name for each in fitness.uses if each.is_beyond_usable]
     verdict = verdict_of(grades, beyond, dangerous)
-    return OverallVerdict(verdict, tuple(_reasons(verdict, fitness, attacks, accounts)))
+    loose = next_to_nothing(accounts)
+    return OverallVerdict(verdict, tuple(_reasons(verdict, fitness, attacks, loose)), is_bounded=not loose)
 
 
-def _reasons(
-    verdict: Overall, fitness: Fitness | None, attacks: Sequence[AttackRow], accounts: Accounts
-) -> Iterator[str]:
+def next_to_nothing(accounts: Accounts) -> str:
+    """A sentence on a guarantee that says next to nothing; empty if it says more.
+
+    Args:
+        accounts: the costs of a release.
+    """
+    relation, total = accounts.relation, accounts.total
+    if total is None or not relation.is_guarantee:
+        return f"Nothing bounds what an adversary can learn: {accounts.why_none or relation.why_none}."
+    if not total.is_vacuous:
+        return ""
+    return (
+        f"Its guarantee says next to nothing: anyone who sees the whole release and starts from {relation.even_odds} "
+        f"may guess {relation.guessed} correctly up to {guessed(total)} of the time."
+    )
+
+
+def _reasons(verdict: Overall, fitness: Fitness | None, attacks: Sequence[AttackRow], loose: str) -> Iterator[str]:
+    """Why, one sentence each: of what is unsafe the attack comes first, of anything else a guarantee that is loose."""
+    told = [_of_attacks(attacks), [loose] if loose else []]
+    for each in told if verdict == "unsafe" else reversed(told):
+        yield from each
+    yield from ["No use was judged."] if fitness is None else _of_uses(verdict, fitness)
+
+
+def _of_attacks(attacks: Sequence[AttackRow]) -> Iterator[str]:
     succeeding = sorted(
         (each for each in attacks if each.succeeds), key=lambda each: (not each.is_danger, -each.excess)
     )
     for each in succeeding[:_NAMED_ATTACKS]:
-        yield f"{_CERTAIN if each.is_danger else _LITTLE}, {each.excess:.3f} beyond chance: {each.figure.words}."
+        worst = f" ({each.worst})" if each.worst else ""
+        yield f"{_CERTAIN if each.is_danger else _LITTLE}, {each.excess:.3f} beyond chance: {each.figure.words}{worst}."
     if succeeding[_NAMED_ATTACKS:]:
         yield f"So do {len(succeeding) - _NAMED_ATTACKS} more."
     if not succeeding:
         yield f"No attack of {len(attacks)} is certainly beyond chance." if attacks else "No attack was carried out."
-    if fitness is None:
-        yield "No use was judged."
-        return
+
+
+def _of_uses(verdict: Overall, fitness: Fitness) -> Iterator[str]:
+    uses = fitness.uses
+    usable = sum(each.grade in GRADES[1:] for each in uses)
     if verdict == "unfit":
-        beyond = sum(each.is_beyond_usable for each in fitness.uses)
-        yield f"Errors are, certainly or not, beyond what is usable for {beyond} of {len(fitness.uses)} uses."
-        yield from (each.use.refusal for each in fitness.uses if each.grade == _WORST and each.use.name in ESSENTIAL)
+        beyond = sum(each.is_beyond_usable for each in uses)
+        yield f"Errors are, certainly or not, beyond what is usable for {beyond} of {len(uses)} uses."
+        yield from (each.use.refusal for each in uses if each.grade == _WORST and each.use.name in ESSENTIAL)
         if fitness.off:
             yield f"Furthest off: {', '.join(fitness.off)}."
     if verdict == "fit":
-        usable = sum(each.grade in GRADES[1:] for each in fitness.uses)
-        yield f"It is good, or usable with caution, for {usable} of {len(fitness.uses)} uses."
+        yield f"It is good, or usable with caution, for {usable} of {len(uses)} uses."
     if verdict == "not decided":
-        yield "Too few records were held out to decide on most uses."
-    total = accounts.total
-    if total is None or total.is_vacuous or not accounts.relation.is_guarantee:
-        yield "Its account bounds next to nothing."
+        left = undecided({each.use.name: each.grade for each in uses})
+        yield from (each.why_undecided for each in uses if each.use.name in left)
+        if not left:
+            yield f"It is known to be usable for {usable} of {len(uses)} uses only; hold out more records."
 
 
 def fitness_of(found: EvaluationFigures, spec: ReleaseSpec) -> Fitness | None:

@@ -14,7 +14,7 @@ from deniable.record.statement import not_covered
 from reports.figures.numbers import cost, guessed
 from reports.figures.undeclared_logic import UndeclaredLogic
 from reports.pages.attack_rows import AttackRow
-from reports.pages.fitness import UNDECIDED, Fitness
+from reports.pages.fitness import UNDECIDED, Fitness, next_to_nothing
 from schemas.spec.accounts import Accounts
 from schemas.spec.release_spec import ReleaseSpec
 
@@ -79,7 +79,7 @@ def to_sign(
 def _at_most(accounts: Accounts) -> str:
     relation, total = accounts.relation, accounts.total
     if total is None or not relation.is_guarantee:
-        return f"Nothing bounds what an adversary can learn: {accounts.why_none or relation.why_none}."
+        return next_to_nothing(accounts)
     vacuous = " This bound is next to nothing." if total.is_vacuous else ""
     return (
         f"Anyone who sees the whole release and starts from {relation.even_odds} guesses {relation.guessed} correctly "

@@ -358,7 +358,12 @@ def test_the_first_table_has_a_verdict_for_each_use_with_its_figure_and_its_rule
     good = len(fitness.are("good"))
     assert f"Good for {good} of 11 uses, not to be used for 0" in page.words
     assert "Fails none of 4 groups" in page.words
-    assert "✓ Fit No attack of 7 is certainly beyond chance." in page.words
+    assert (
+        "! Fit, but hardly bounded Its guarantee says next to nothing: anyone who sees the whole release" in page.words
+    )
+    assert (
+        "of the time. No attack of 7 is certainly beyond chance. It is good, or usable with caution, for" in page.words
+    )
     assert {"sex f", "sex m", "sick no", "sick yes"} <= rows.keys()
 
 
@@ -463,7 +468,7 @@ def test_the_sentence_to_sign_states_bound_findings_power_and_what_remains(
             beyond = NormalDist().inv_cdf(1 - 0.01 / 7) * error
             assert 1 - NormalDist(row.detectable, error).cdf(beyond) == pytest.approx(0.8, abs=1e-3)
     assert "were not tried" in words
-    assert "The verdict by the rules of this report is fit. The release is good for" in words
+    assert "The verdict by the rules of this report is fit, but hardly bounded. The release is good for" in words
     assert "Meant for: not stated; fill in." in words
     assert "Name, office, date:" in words
     risk = evaluate_risk(release.workspace, release.released(release.training), release.parts)
@@ -489,7 +494,8 @@ def test_a_copy_of_the_people_used_makes_every_attack_succeed(release: Evaluated
 def test_a_release_that_was_not_evaluated_has_no_verdict(content: ReportContent) -> None:
     page = Page(render_report(replace(content, utility=NOT_MEASURED, risk=NOT_MEASURED)))
     page.require_sound()
-    assert "Not decided No attack was carried out. No use was judged." in page.words
+    assert "of the time. No attack was carried out. No use was judged." in page.words
+    assert "○ Not decided" in page.words
     assert "fitness" not in [section.attributes["id"] for section in page.all("section")]
     assert "As good as" not in page.words
 

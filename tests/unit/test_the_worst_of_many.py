@@ -5,7 +5,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from deniable.evaluation.attacks.contrasts import worst_of
+from deniable.evaluation.attacks.contrasts import WORST, worst_of
 from deniable.evaluation.disclosure import Contrast, Share, Tables, reproduced_by_value, singled_out
 from deniable.evaluation.metrics.marginal_distances import worst_attribute
 from deniable.evaluation.utility import SIGMAS, MarginalCounts, certainly_above, widened
@@ -53,14 +53,15 @@ def test_the_way_that_certainly_succeeds_most_is_taken_and_its_error_widened() -
     sure = Contrast(training=Share(400, 1000), holdout=Share(300, 1000))
     larger_but_less_sure = Contrast(training=Share(7, 20), holdout=Share(4, 20))
     few = Contrast(training=Share(9, 9), holdout=Share(0, 1000))
-    values = worst_of("attack", [larger_but_less_sure, few, sure])
+    values = worst_of("attack", [larger_but_less_sure, few, sure], ["a=1", "a=2", "a=3"])
     found = next(value for name, value in values.items() if name.endswith("excess"))
     assert larger_but_less_sure.excess > sure.excess
     assert found.value == pytest.approx(0.1)
+    assert found.texts == {WORST: ("a=3",)}
     pooled = (0.35 * 0.65 * 2 / 1000) ** 0.5
     # Two of the ways have enough cases.
     assert found.error == pytest.approx(pooled * _P(1 - 0.05 / 4) / 1.96)
-    assert worst_of("attack", [few]) == {}
+    assert worst_of("attack", [few], ["a=2"]) == {}
 
 
 def test_a_group_in_which_nobody_succeeds_has_an_error_all_the_same() -> None:

@@ -9,6 +9,9 @@ from deniable.evaluation.utility import SIGMAS, widened
 FEWEST = 10
 """The smallest number of cases on either side of a contrast that is one of many."""
 
+WORST = "worst"
+"""The text of a figure that says which of many groups or attributes it is about; it is internal, as the figure is."""
+
 
 def used(attack: str) -> str:
     """Name of the success of an attack on people whose records were used."""
@@ -55,7 +58,7 @@ def values_of_contrast(attack: str, contrast: Contrast) -> dict[str, Value]:
     }
 
 
-def worst_of(attack: str, contrasts: Sequence[Contrast]) -> dict[str, Value]:
+def worst_of(attack: str, contrasts: Sequence[Contrast], names: Sequence[str]) -> dict[str, Value]:
     """The figures of an attack that is tried in many ways: those of the way that certainly succeeds most.
 
     The error of the excess is widened, so that an interval of 95% covers the excesses of all ways (Bonferroni).
@@ -63,14 +66,16 @@ def worst_of(attack: str, contrasts: Sequence[Contrast]) -> dict[str, Value]:
     Args:
         attack: the first part of the names of the figures.
         contrasts: its success in each way; those with few cases are left out.
+        names: what each way attacks, such as an attribute or a group.
 
     Returns:
-        The figures; none if all have few cases.
+        The figures, the excess with the name of its way as the text WORST; none if all have few cases.
     """
-    tried = [each for each in contrasts if min(each.training.total, each.holdout.total) >= FEWEST]
+    ways = zip(contrasts, names, strict=True)
+    tried = [(each, name) for each, name in ways if min(each.training.total, each.holdout.total) >= FEWEST]
     if not tried:
         return {}
     wider = widened(len(tried))
-    worst = max(tried, key=lambda each: each.excess - SIGMAS * wider * each.cautious_error)
+    worst, name = max(tried, key=lambda way: way[0].excess - SIGMAS * wider * way[0].cautious_error)
     values = values_of_contrast(attack, worst)
-    return {**values, excess(attack): Value(worst.excess, worst.cautious_error * wider)}
+    return {**values, excess(attack): Value(worst.excess, worst.cautious_error * wider, texts={WORST: (name,)})}

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from deniable.evaluation.attacks.contrasts import WORST as WORST_OF
 from deniable.evaluation.attacks.contrasts import excess, figures_of_contrast, values_of_contrast
 from deniable.evaluation.contract import Attack, Figure, Scope, Value
 from deniable.evaluation.disclosure import infer
@@ -51,7 +53,7 @@ def _measure(evidence: "AttackEvidence") -> dict[str, Value]:
         values |= values_of_contrast(name_of(attribute), found.attack)
         values[guess_of(attribute)] = Value(share.value, share.variance**0.5)
     worst = max(evidence.sensitive, key=lambda attribute: values[excess(name_of(attribute))].value)
-    return {**values, WORST: values[excess(name_of(worst))]}
+    return {**values, WORST: replace(values[excess(name_of(worst))], texts={WORST_OF: (worst,)})}
 
 
 ATTACK: Final = Attack(

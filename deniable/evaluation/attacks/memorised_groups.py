@@ -21,7 +21,9 @@ MOST_PEOPLE, MOST_VALUES, MOST_ATTRIBUTES = 100_000, 1_000, 100
 def _measure(evidence: "AttackEvidence") -> dict[str, Value]:
     tables = evidence.first(released=len(evidence.tables.released), real=MOST_PEOPLE)
     small = [column for column, size in enumerate(tables.cardinalities) if 1 < size <= MOST_VALUES][:MOST_ATTRIBUTES]
-    return worst_of(NAME, reproduced_by_value(tables, small))
+    attributes = [evidence.domain.attributes[column] for column in small]
+    names = [f"{attribute.name}={value}" for attribute in attributes for value in attribute.values]
+    return worst_of(NAME, reproduced_by_value(tables, small), names)
 
 
 ATTACK: Final = Attack(

@@ -34,7 +34,8 @@ def _measure(evidence: "AttackEvidence") -> dict[str, Value]:
     tried = [chosen for chosen in sets if cells[chosen] >= _FEWEST_VALUES]
     tried = sorted(tried, key=lambda chosen: (len(chosen), -cells[chosen]))[:MOST_SETS]
     attempts = [evidence.pool.submit(singled_out, tables, chosen) for chosen in tried]
-    return worst_of(NAME, [attempt.result() for attempt in attempts])
+    names = [" and ".join(evidence.domain.names[column] for column in chosen) for chosen in tried]
+    return worst_of(NAME, [attempt.result() for attempt in attempts], names)
 
 
 ATTACK: Final = Attack(

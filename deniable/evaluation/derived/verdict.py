@@ -12,7 +12,8 @@ from deniable.evaluation.utility import certainly_above
 Overall: TypeAlias = Literal["fit", "unfit", "unsafe", "not decided"]
 
 ESSENTIAL: Final = ("shares", "attributes", "tables", "totals")
-"""A release that is not to be used for one of these is unfit, whatever else it is good for."""
+"""A release that is not to be used for one of these is unfit, whatever else it is good for, and none is called fit as
+long as one of them is not decided."""
 
 TOLERATED: Final = 0.01
 """The largest excess over chance that an attack may certainly have: one person, or guess, in a hundred."""
@@ -50,6 +51,7 @@ def verdict_of(
 
     It is unfit if it is not to be used for something essential, or if for more than half of the uses its error is
     beyond what is usable, whether or not that is certain of each of them. A sample of as few real people would not be.
+    It is fit only if everything essential that was measured is decided.
 
     Args:
         grades: the grade of each use that was measured, by its name; None if it is not decided.
@@ -61,4 +63,13 @@ def verdict_of(
     if any(grades.get(name) == GRADES[0] for name in ESSENTIAL) or 2 * len(beyond_usable) > len(grades):
         return "unfit"
     usable = sum(grade in GRADES[1:] for grade in grades.values())
-    return "fit" if 2 * usable >= len(grades) > 0 else "not decided"
+    return "fit" if 2 * usable >= len(grades) > 0 and not undecided(grades) else "not decided"
+
+
+def undecided(grades: Mapping[str, Grade | None]) -> list[str]:
+    """The essential uses that were measured and are not decided.
+
+    Args:
+        grades: the grade of each use that was measured, by its name; None if it is not decided.
+    """
+    return [name for name in ESSENTIAL if name in grades and grades[name] is None]
