@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stores.ledger.ledger import Ledger, ledger_place
-from stores.releases.resumable_releases import left_in_words
+from stores.releases.life import left_in_words
 from tests.small_release import write_small_release
 
 SAME = "published once, charged once, the same bytes"

@@ -19,7 +19,7 @@ from stores.ledger.charging import charged_under, is_charged
 from stores.own_files import NotOurFile, read_own, read_own_text
 from stores.record.discovery_record import DISCOVERY_NOTE
 from stores.vault.disk import replace_whole
-from stores.vault.lease import LEASE, is_leased, leased
+from stores.vault.lease import LEASE, leased
 from stores.vault.workspace import Workspace
 
 _RECORD = "release.json"
@@ -294,17 +294,6 @@ def find_release(state: Path, release_id: str) -> ResumableRelease:
             return begun
     msg = f"the release must be one that was started, got {release_id}, which is not in {state}; check its name."
     raise InvalidInput(msg)
-
-
-def left_in_words(state: Path) -> list[str]:
-    """Describe each release that a command would resume, one line each; the oldest of a spec first."""
-    lines = []
-    for begun in begun_releases(state):
-        if not begun.ended:
-            left = "finished, not reported" if begun.finished else "not finished"
-            at_work = ", a command is working on it now" if is_leased(state / "vault" / begun.release_id) else ""
-            lines.append(f"{begun.release_id}  of the dataset {begun.dataset}: {left}{at_work}")
-    return lines
 
 
 def require_same_code(state: Path, dataset: str, commitment: str) -> None:

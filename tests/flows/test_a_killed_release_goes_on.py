@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,8 @@ from stores.ledger.charging import planned_charges
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.record.folder_verification import verified_release
 from stores.releases import resumable_releases as unfinished
-from stores.releases.resumable_releases import left_in_words, unfinished_release, what_comes_next
+from stores.releases.life import LIFE, Stage, left_in_words, stage_of
+from stores.releases.resumable_releases import unfinished_release, what_comes_next
 from tests.extent import spread
 from tests.flows.command import environment, variables_of_this_server
 from tests.prototypes import Prototype
@@ -121,7 +123,7 @@ def test_before_anything_is_charged_an_interrupted_release_is_kept_as_a_killed_o
     assert [len(names) for names in left.values()] == [1, 1, 1]
     for ended, state in states.items():
         assert what_comes_next(state, load_spec(spec)).startswith(f"Resuming {left[ended][0]}, which was not finished")
-        assert left_in_words(state) == [f"{left[ended][0]}  of the dataset people: not finished"]
+        assert left_in_words(state) == [f"{left[ended][0]}  of the dataset people: {LIFE[Stage.BEGUN].words}"]
         assert not spent(state)[1]
     made = release(spec, states["by SIGINT"])
     assert [made.workspace.release_id] == left["by SIGINT"]
@@ -190,12 +192,17 @@ def test_a_release_killed_at_every_step_is_the_undisturbed_one_and_charged_once(
     tmp_path: Path, server: dict[str, str], prefect: None
 ) -> None:
     spec = write_small_release(tmp_path / "spec", synthesis__chunk_candidates=128, budget=exact_budget(tmp_path))
-    state = tmp_path / "killed" / "state"
+    state, stages = tmp_path / "killed" / "state", [Stage.BEGUN]
     for moment, step in spread(MOMENTS, least=3, most=3):
         status = run_and_kill(spec, state, moment, step, server)
         assert status == -signal.SIGKILL, (moment, step)
         whole = [release_of(state)] if step in AFTER_PUBLICATION else []
         assert [path.name for path in (state / "releases").glob("*")] == whole
+        stages.append(stage_of(state, release_of(state)))
+        charged = Ledger.open(ledger_place(state)).charges("people")
+        assert (stages[-1] == Stage.BEGUN) == (not charged)
+        assert (stages[-1] == Stage.PUBLISHED) == bool(whole)
+    assert all(after in {before, *LIFE[before].then} for before, after in pairwise(stages))
     assert run_and_kill(spec, state, "never", "none", server) == 0
 
     key = state / "vault" / release_of(state) / "key"
@@ -222,7 +229,7 @@ def test_a_release_killed_before_it_was_reported_is_reported_and_another_begins_
         said = f"To be reported: {name}, which is finished" if finished else f"Resuming {name}, which was not"
         assert what_comes_next(state, asked).startswith(said)
         assert left_in_words(state) == [
-            f"{name}  of the dataset people: {'finished, not reported' if finished else 'not finished'}"
+            f"{name}  of the dataset people: {LIFE[Stage.SEALED if finished else Stage.PUBLISHED].words}"
         ]
         assert spent(state)[1] == 1
     made = release_of(state)
@@ -333,7 +340,7 @@ def test_an_unfinished_release_can_be_given_up_and_stays_charged(
     assert spent(state) == charged
     made = release(spec, state)
     assert made.workspace.release_id != begun
-    with pytest.raises(Refused, match="published"):
+    with pytest.raises(Refused, match=r"must be begun, charged, held, approved or refused to be disc"):
         discard_release(state, made.workspace.release_id)
 
 

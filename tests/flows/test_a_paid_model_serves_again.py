@@ -23,6 +23,7 @@ from stores.keys.signed_record import read_signed
 from stores.keys.trust_file import trusted_keys
 from stores.ledger.ledger import Ledger, ledger_place
 from stores.record.folder_verification import verified_release
+from stores.releases.life import Stage, stage_of
 from stores.releases.status_file import decide_standing
 from tests.extent import spread
 from tests.flows.command import run, variables_of_this_server
@@ -213,6 +214,8 @@ def test_a_further_release_charges_its_attempts_alone_and_names_the_release_that
     assert len(charges(state)) == len(before) + 1
     assert record_of(third).cost.total == record_of(third).cost.model.model_copy(update={"accountant": "basic"})
 
+    assert stage_of(state, first.workspace.release_id) == Stage.IN_FORCE
     decide_standing(state, first.workspace.release_id, "withdrawn", "a wrong column")
+    assert stage_of(state, first.workspace.release_id) == Stage.WITHDRAWN
     with pytest.raises(Refused, match=r"must be in force to serve again, and small-.* was withdrawn"):
         again(state, first.workspace.release_id, spec, "--records", "9", "--epsilon", "1", "--name", "third")

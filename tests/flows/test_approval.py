@@ -25,6 +25,7 @@ from stores.ledger.approvers import revoke_approver
 from stores.ledger.ledger import Ledger, kept_lines, ledger_place
 from stores.ledger.state_ledger import state_ledger
 from stores.record.folder_verification import verified_release
+from stores.releases.life import Stage, stage_of
 from stores.tracking.client import tracking_uri
 from stores.tracking.release_search import release_filter
 from stores.vault.actors import OPERATOR_VARIABLE
@@ -166,6 +167,7 @@ def test_a_release_within_its_policy_publishes_by_itself(within: tuple[House, Re
 def test_a_release_that_is_held_publishes_nothing_and_says_what_to_look_at(held: House) -> None:
     note = held.note
     assert held.releases == []
+    assert stage_of(held.state, note.release) == Stage.HELD
     assert (note.action, note.started_by, note.approvers) == ("hold", ADA, (INES, BOB))
     assert "Held until a person decides" in note.page.read_text()
     said = str(Held(note))
@@ -194,7 +196,9 @@ def test_what_was_approved_is_published_with_who_when_and_why_in_its_records(hel
     note = held.note
     charged = held.charges
     held.decide()
+    assert stage_of(held.state, note.release) == Stage.APPROVED
     made = held.again()
+    assert stage_of(held.state, note.release) == Stage.IN_FORCE
     assert held.charges == charged
     (folder,) = held.releases
     assert folder.name == note.release == made.workspace.release_id
@@ -275,6 +279,7 @@ def test_a_release_that_was_refused_is_never_published(held: House) -> None:
     assert held.charges == charged
     assert (held.state / "vault" / note.release).is_dir()
     assert held.run(note).info.status == "FAILED"
+    assert stage_of(held.state, note.release) == Stage.REFUSED
 
 
 def test_who_started_a_release_may_refuse_it(held: House) -> None:
@@ -287,6 +292,7 @@ def test_a_release_beyond_its_policy_is_refused_and_nobody_can_approve_it(beyond
     run = beyond.run(beyond.note)
     assert (run.info.status, run.data.tags["status"]) == ("FAILED", "refused")
     assert beyond.releases == []
+    assert stage_of(beyond.state, beyond.note.release) == Stage.REFUSED
 
 
 CHANGES: dict[str, dict[str, Any]] = {

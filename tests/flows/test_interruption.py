@@ -18,7 +18,7 @@ from flows.cli.making import watched
 from flows.cli.running import FAILED, INTERRUPTED
 from flows.interruption import end_in_order, is_of_a_signal
 from schemas.spec.release_spec import load_spec
-from stores.releases import resumable_releases as unfinished
+from stores.releases import life as unfinished
 from stores.vault.pending_approval import NotPublished
 from tasks.running.cancellation import StepStopped, allow_steps
 from tasks.running.progress import advance, announced

@@ -69,6 +69,7 @@ def test_only_what_was_charged_is_said_to_stay_charged(
     begun = ResumableRelease("small-1", "people", "", "", finished=False, destroy_key=False)
     (tmp_path / "vault" / "small-1").mkdir(parents=True)
     monkeypatch.setattr("stores.releases.resumable_releases.find_release", lambda *_: begun)
+    monkeypatch.setattr("stores.releases.life.find_release", lambda *_: begun)
     monkeypatch.setattr(charging, "is_charged", Mock(side_effect=charged))
     discard_release(tmp_path, "small-1")
     assert capsys.readouterr().out == said

@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from deniable.foundation.errors import Refused
 from flows.cli.contract import StateCommand
 
 DONE = 0
@@ -35,13 +34,13 @@ def discard_release(state: Path, release_id: str) -> None:
         Refused: it is finished, published, or in use by another process.
     """
     from stores.ledger.charging import is_known_to_be_charged  # noqa: PLC0415 - other commands need none of this
+    from stores.releases.life import Stage, require_may_become  # noqa: PLC0415
     from stores.releases.resumable_releases import find_release  # noqa: PLC0415
     from stores.vault.lease import leased  # noqa: PLC0415
     from stores.vault.workspace import discard_folders  # noqa: PLC0415
 
     begun = find_release(state, release_id)
-    if begun.finished or (state / "releases" / release_id).exists():
-        raise Refused(f"a release must be unfinished to be discarded, and {release_id} is published; it stays.")
+    require_may_become(state, release_id, Stage.DISCARDED)
     charged = is_known_to_be_charged(state, begun.dataset, release_id)
     with leased(state / "vault" / release_id):
         discard_folders(state, release_id)

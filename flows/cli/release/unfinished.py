@@ -10,7 +10,7 @@ DONE = 0
 
 
 def _run(_: argparse.Namespace, state: Path) -> int:
-    from stores.releases.resumable_releases import left_in_words  # noqa: PLC0415 - other commands need none of this
+    from stores.releases.life import left_in_words  # noqa: PLC0415 - other commands need none of this
 
     show(left_in_words(state) or ["No release is unfinished."])
     return DONE
