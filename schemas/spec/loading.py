@@ -6,8 +6,10 @@ The required content of a spec does not belong here.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -101,11 +103,17 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     with _complaining(path):
         text = read_regular(path, "the release spec", _LONGEST_SPEC).decode("utf-8-sig")
-        _require_plain(text, path)
-        written = _reader().load(text)
+        written = deepcopy(_read(text, path))
     if not isinstance(written, dict):
         raise InvalidInput(f"the release spec {path} must be a mapping of keys, got {type(written).__name__}.")
     return written
+
+
+@lru_cache(maxsize=1)
+def _read(text: str, path: Path) -> Any:
+    """What a text says; a command that has checked a spec runs a flow that reads it again."""
+    _require_plain(text, path)
+    return _reader().load(text)
 
 
 @contextmanager

@@ -11,6 +11,8 @@ import pytest
 
 from deniable.foundation.domain import Domain
 from deniable.foundation.errors import InvalidInput
+from schemas.spec import loading
+from schemas.spec.loading import read_yaml
 from schemas.spec.plan import plan_release
 from schemas.spec.release_spec import KNOWN_FORMATS, FileSource, ReleaseSpec, load_spec
 from tests import small_release
@@ -55,6 +57,18 @@ def test_declared_analyses_are_figures_that_can_be_bounded_and_are_written_as_th
     assert [each.keys() for each in written] == [each.keys() for each in declared]
     assert "analyses" not in small.model_dump(mode="json")["evaluation"]
     assert small.analyses
+
+
+def test_a_spec_that_is_read_again_is_parsed_once_and_shares_nothing(tmp_path: Path) -> None:
+    path = write_small_release(tmp_path, people=[])
+    first = read_yaml(path)
+    parsed = loading._read.cache_info().misses
+    first["learner"]["kind"] = "of another spec"
+    again = read_yaml(path)
+    assert again["learner"]["kind"] != "of another spec"
+    assert loading._read.cache_info().misses == parsed
+    path.write_text(path.read_text().replace("title: ", "title: Other "))
+    assert read_yaml(path) == {**again, "title": f"Other {again['title']}"}
 
 
 def test_numbers_are_exactly_what_is_written(tmp_path: Path) -> None:
