@@ -30,6 +30,12 @@ MUTANTS = (
             _VECTORS,
         ),
         (
+            "own = alpha if most is None else most",
+            "own = alpha",
+            "a range of prior weights is bounded by its smallest one",
+            _FLOWS + "test_a_range_of_weights_holds_only_if_its_worst_combination_does",
+        ),
+        (
             "return alone + empty + occupied",
             "return empty + occupied",
             "domain sampling forgets that a single origin may be left",
@@ -100,6 +106,12 @@ MUTANTS = (
             "if stays is None else stays[: len(empty)]",
             "origins stay with each other's probabilities",
             _LAWS + "test_origins_stay_with_their_own_probabilities",
+        ),
+        (
+            "            is_made[place] = True\n",
+            "",
+            "each chunk draws the urns of all its destinations again",
+            _FLOWS + "test_the_urn_of_a_destination_is_drawn_once_for_all_chunks",
         ),
         (
             "prior = plan.prior(people, draws)",

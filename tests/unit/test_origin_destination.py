@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, expm1
+from math import ceil, exp, expm1
 from typing import Any
 
 import numpy as np
@@ -513,7 +513,8 @@ def test_what_is_not_summed_up_changes_no_bound(people: int, origins: int, epsil
             reached = [x for x in range(1, people + 1) if growth * (alpha + x - 1) < number]
             tails = {x: bounds._tail(people, number, x, alpha, others, growth) for x in (0, *reached)}
             for x, tail in tails.items():
-                low, high = bounds._tail_bounds(people, number, x, alpha, others, growth)
+                first, own, rest = bounds._too_often(x, alpha, growth), x + alpha, (people - x) + others
+                low, high = bounds._tail_bounds(number, first, own, rest)
                 assert low <= tail <= high
             whole = (origins - 1) * tails[0] + people * max((tails[x] / x for x in reached), default=0.0)
             assert bounds.disclosure(people, number, origins, alpha, growth) == whole
@@ -522,6 +523,73 @@ def test_what_is_not_summed_up_changes_no_bound(people: int, origins: int, epsil
                 assert decision == (whole <= delta * bounds._MARGIN)
                 decided.add(decision)
     assert decided == {True, False}
+
+
+@pytest.mark.parametrize(("people", "draws"), [(1, 1), (15, 15), (200, 180), (90, 101)])
+@pytest.mark.parametrize("origins", [2, 241, 233_726])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.6])
+def test_weights_of_many_steps_at_once_are_those_of_single_steps(
+    people: int, draws: int, origins: int, epsilon: float
+) -> None:
+    """A search by single steps and forty bisections ends at the same multiple of 2^-20."""
+    growth, delta = expm1(epsilon), 1e-5
+
+    def holds(weight: float) -> bool:
+        return bounds.satisfies_theorem_o(people, draws, origins, weight, growth, delta)
+
+    low = pure = draws / growth
+    while holds(low * bounds._STEP):
+        low *= bounds._STEP
+    for least, most in ((low, pure), (low, low * 1.1), (low * 0.9, low), (low * 0.5, pure)):
+        if bounds.satisfies_theorem_o_between(people, draws, origins, (least, most), growth, delta):
+            assert all(holds(each) for each in np.geomspace(least, most, 20).tolist())
+    below = low * bounds._STEP
+    for _ in range(40):
+        middle = (below + low) / 2
+        below, low = (below, middle) if holds(middle) else (middle, low)
+    assert bounds.theorem_o_alpha(people, draws, origins, growth, delta) == low
+    found = bounds.theorem_o_alpha(people, draws, origins, growth, delta, unit=UNIT)
+    assert ceil(found * UNIT) == ceil(low * UNIT)
+
+
+def test_a_range_of_weights_holds_only_if_its_worst_combination_does() -> None:
+    """The largest weight among the smallest others, drawn more often than the smallest weight allows."""
+    people, draws, origins, growth, least, most = 30, 30, 9, 1.5, 1.0, 1.4
+    others = (origins - 1) * least
+
+    def tail(x: int) -> float:
+        first = int(growth * (least + max(x - 1, 0)) * bounds._LOWER) + 1
+        return float(stats.betabinom.sf(first - 1, draws, x + most, people - x + others))
+
+    stated = (origins - 1) * tail(0) + people * max(tail(x) / x for x in range(1, people + 1))
+    low, high = (
+        max(bounds._tail_bounds(draws, bounds._too_often(x, least, growth), x + most, people - x + others)[side] / x
+            for x in range(1, 20))
+        for side in (0, 1)
+    )  # fmt: skip
+    assert low < max(tail(x) / x for x in range(1, people + 1)) < high
+    for factor, holds in ((0.99, False), (3, True)):
+        asked = (people, draws, origins, (least, most), growth, stated * factor)
+        assert bounds.satisfies_theorem_o_between(*asked) is holds
+
+
+def test_the_urn_of_a_destination_is_drawn_once_for_all_chunks() -> None:
+    opened = []
+
+    def noting(*, mechanism: str, parameters: Mapping[str, Parameter], chunk: int) -> WordStream:
+        opened.append((mechanism, parameters.get("destination")))
+        return opener(mechanism=mechanism, parameters=parameters, chunk=chunk)
+
+    asked = entry()
+    charged = draws(asked, DOMAIN, records=8, chunk=2)
+    plan = plan_of(dict(asked), DOMAIN)
+    document = urns_document(dict(asked), DOMAIN, plan, plan.totals or ())
+    draw = charged.open(document, (np.empty(0, np.int64), np.empty(0, np.int64)), noting)
+    draw(3, 2)
+    assert len(opened) <= 3, "only what the chunk needs"
+    for chunk in range(3):
+        draw(chunk, 2)
+    assert sorted(opened) == [("flows", 0), ("flows", 2), ("order", None)]
 
 
 def test_blocks_that_are_drawn_at_once_search_for_each_weight_once() -> None:

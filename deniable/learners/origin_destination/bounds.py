@@ -34,6 +34,8 @@ _TINY = 1e-300
 # Below this logarithm a term loses digits or underflows.
 _UNDERFLOW = -700.0
 _GRID = 1.1
+_AT_ONCE = 64
+"""Largest number of steps of a search that one bound covers."""
 
 
 def pure_alpha(draws: int, epsilon: float) -> float:
@@ -126,27 +128,38 @@ def disclosure(people: int, draws: int, origins: int, alpha: float, growth: floa
     return empty + people * worst
 
 
-def _shares(people: int, draws: int, alpha: float, others: float, growth: float) -> list[tuple[int, float, float]]:
-    """Bounds from below and above on delta(x) / x, for every number x of workers with which an origin may disclose."""
+def _shares(
+    people: int, draws: int, alpha: float, others: float, growth: float, *, most: float | None = None
+) -> list[tuple[int, float, float]]:
+    """Bounds from below and above on delta(x) / x, for every number x of workers with which an origin may disclose.
+
+    With `most`, an origin has at most that prior weight, the others at least `others` together, and its draws are too
+    many from the number on that is too large for `alpha`: an upper bound for all prior weights from alpha to most.
+    """
+    own = alpha if most is None else most
     found = []
     for x in range(1, people + 1):
         if growth * (alpha + x - 1) >= draws:
             break
-        low, high = _tail_bounds(people, draws, x, alpha, others, growth)
+        low, high = _tail_bounds(draws, _too_often(x, alpha, growth), x + own, (people - x) + others)
         found.append((x, low / x, high / x))
     return found
 
 
-def _tail_bounds(people: int, draws: int, x: int, alpha: float, others: float, growth: float) -> tuple[float, float]:
+def _tail_bounds(draws: int, first: int, own: float, rest: float) -> tuple[float, float]:
     """Bounds on `_tail` as it is computed, from its first term and a geometric series.
 
     The ratio of successive terms is (c + own) / (c + 1) times (m - c) / (m - c - 1 + rest) at count c. The first factor
     is at most 1 or its value at the first count, the second at most its value at the first count or at the last.
+
+    Args:
+        draws: number of draws m.
+        first: smallest count of the tail.
+        own: weight of the origin, x + alpha.
+        rest: weight of all others.
     """
-    first = _too_often(x, alpha, growth)
     if first > draws:
         return 0.0, 0.0
-    own, rest = x + alpha, (people - x) + others
     start = exp(min(_log_first(draws, first, own, rest), 0.0))
     ratio = max(1.0, (first + own) / (first + 1))
     ratio *= max((draws - first) / ((draws - first - 1) + rest), 1 / rest) if first < draws else 0.0
@@ -210,14 +223,21 @@ def _at_most_one(probability: float) -> float:
     return probability if probability <= 1 else 1.0
 
 
-def theorem_4_4_alpha(people: int, origins: int, epsilon: float, delta: float) -> float:
+def theorem_4_4_alpha(people: int, origins: int, epsilon: float, delta: float, *, unit: int | None = None) -> float:
     """The smallest prior weight, searched downwards from the pure one, that satisfies theorem 4.4.
 
     The condition need not be monotone, so the search proceeds downwards in steps of 2 % and ends with bisection. For
     few origins theorem 4.4 requires more than pure privacy does; the result is then the pure weight.
+
+    Args:
+        people: number of workers n, which is that of draws.
+        origins: number of origins k.
+        epsilon: budget of the draws.
+        delta: probability that draws exceed epsilon.
+        unit: the search may end as soon as it is decided which multiple of 1 / unit is the next one above.
     """
     return _smallest(
-        pure_alpha(people, epsilon), lambda alpha: satisfies_theorem_4_4(people, origins, alpha, epsilon, delta)
+        pure_alpha(people, epsilon), lambda alpha: satisfies_theorem_4_4(people, origins, alpha, epsilon, delta), unit
     )
 
 
@@ -227,13 +247,39 @@ def satisfies_theorem_o(people: int, draws: int, origins: int, alpha: float, gro
     if people > 0 and origins > 1:
         # Far from the limit, where most of a search is, bounds decide as the sums would.
         others = (origins - 1) * alpha
-        low, high = _tail_bounds(people, draws, 0, alpha, others, growth)
+        low, high = _tail_bounds(draws, _too_often(0, alpha, growth), alpha, people + others)
         shares = _shares(people, draws, alpha, others, growth)
         if (origins - 1) * high + people * max((most for _, _, most in shares), default=0.0) <= limit * _BELOW:
             return True
         if (origins - 1) * low + people * max((least for _, least, _ in shares), default=0.0) > limit * _ABOVE:
             return False
     return disclosure(people, draws, origins, alpha, growth) <= limit
+
+
+def satisfies_theorem_o_between(
+    people: int, draws: int, origins: int, weights: tuple[float, float], growth: float, delta: float
+) -> bool:
+    """Whether theorem O surely bounds the probability of disclosing draws by delta for a range of prior weights.
+
+    A beta-binomial number of draws of an origin grows stochastically with the weight of the origin, and falls with that
+    of the others. Therefore no prior weight in the range gives draws beyond its own limit, which is the larger the
+    larger it is, a probability above that of an origin with the largest weight, among others with the smallest one, to
+    be drawn more often than the smallest limit. False means that this is not decided.
+
+    Args:
+        people: number of workers n.
+        draws: number of draws m.
+        origins: number of origins k.
+        weights: the smallest and the largest prior weight.
+        growth: g.
+        delta: bound on the probability of draws that exceed epsilon.
+    """
+    least, most = weights
+    others = (origins - 1) * least
+    _, empty = _tail_bounds(draws, _too_often(0, least, growth), most, people + others)
+    shares = _shares(people, draws, least, others, growth, most=most)
+    whole = (origins - 1) * empty + people * max((high for _, _, high in shares), default=0.0)
+    return whole <= delta * _MARGIN * _BELOW
 
 
 def satisfies_theorem_o_for_fewer(
@@ -268,7 +314,14 @@ def satisfies_theorem_o_for_fewer(
 
 
 def theorem_o_alpha(
-    people: int, draws: int, origins: int, growth: float, delta: float, *, kept: float | None = None
+    people: int,
+    draws: int,
+    origins: int,
+    growth: float,
+    delta: float,
+    *,
+    kept: float | None = None,
+    unit: int | None = None,
 ) -> float:
     """The smallest prior weight, searched downwards from the pure one, that satisfies theorem O.
 
@@ -280,6 +333,7 @@ def theorem_o_alpha(
         delta: bound on the probability of draws that exceed epsilon.
         kept: with domain sampling, the smallest probability with which an empty origin stays; the bound must then hold
             for every smaller number of origins as well.
+        unit: the search may end as soon as it is decided which multiple of 1 / unit is the next one above.
     """
 
     def holds(alpha: float) -> bool:
@@ -287,22 +341,58 @@ def theorem_o_alpha(
             return satisfies_theorem_o(people, draws, origins, alpha, growth, delta)
         return satisfies_theorem_o_for_fewer(people, draws, origins, alpha, growth, delta, kept)
 
-    return _smallest(draws / growth, holds)
+    def holds_between(least: float, most: float) -> bool:
+        return satisfies_theorem_o_between(people, draws, origins, (least, most), growth, delta)
+
+    is_plain = kept is None and people > 0 and origins > 1
+    return _smallest(draws / growth, holds, unit, holds_between if is_plain else None)
 
 
-def _smallest(pure: float, condition: Callable[[float], bool]) -> float:
-    # At the pure weight privacy needs no bound.
-    low = pure
-    while low > _SMALLEST_ALPHA and condition(low * _STEP):
-        low *= _STEP
+def _smallest(
+    pure: float,
+    condition: Callable[[float], bool],
+    unit: int | None,
+    between: Callable[[float, float], bool] | None = None,
+) -> float:
+    """The end of the run of weights from the pure one downwards that satisfy a condition.
+
+    Args:
+        pure: the pure weight, with which privacy needs no bound.
+        condition: whether a weight suffices.
+        unit: bisection ends as soon as all weights that are left have the same next multiple of 1 / unit above them.
+        between: whether all weights between two surely suffice. It saves steps and changes no result.
+    """
+    low, many = pure, _AT_ONCE if between else 0
+    while low > _SMALLEST_ALPHA:
+        if between and many:
+            steps = _steps_below(low, many)
+            if between(steps[-1], steps[0]):
+                low = steps[-1]
+            else:
+                many //= 2
+        elif condition(low * _STEP):
+            low *= _STEP
+        else:
+            break
     below = low * _STEP
     for _ in range(_BISECTIONS):
+        if unit and ceil(low * unit) == floor(below * unit) + 1:
+            break
         middle = (below + low) / 2
         if condition(middle):
             low = middle
         else:
             below = middle
     return low
+
+
+def _steps_below(weight: float, many: int) -> list[float]:
+    """The next weights of a search, which ends at the first that is too small."""
+    found: list[float] = []
+    while len(found) < many and weight > _SMALLEST_ALPHA:
+        weight *= _STEP
+        found.append(weight)
+    return found
 
 
 def acceptance_growth(epsilon: float, delta: float) -> float:

@@ -1,8 +1,8 @@
 """The counts and the draws of this learner; see `deniable.mechanisms.ChargedDraws`.
 
-The order of records depends only on the key and their number. Each destination's urn has its own stream: a destination
-whose workers are in two chunks is drawn in both, with the same result. Time and memory of a destination are
-proportional to its draws and its occupied origins, whatever the number of origins.
+The order of records depends only on the key and their number. Each destination's urn has its own stream, and is drawn
+once for all chunks of a block: a destination whose workers are in two blocks is drawn in both, with the same result.
+Time and memory of a destination are proportional to its draws and its occupied origins, whatever the number of origins.
 """
 
 # numba infers the types of kernels
@@ -194,13 +194,17 @@ def _open(
         high, low = stream.take(2 * records).reshape(2, -1).astype(np.uint64)
         return np.argsort(high << np.uint64(32) | low, kind="stable")
 
+    # Origins of all records by destination, as far as they are drawn, which needs less memory than the order.
+    made, is_made = np.empty(sum(drawn), domain.code_type), np.zeros(plan.destinations, np.bool_)
+
     def draw(chunk: int, candidates: int) -> Codes:
         places = order()[chunk * chunk_records :][:candidates]
         codes = np.empty((candidates, 2), domain.code_type)
-        codes[:, destination] = np.searchsorted(ends, places, side="right")
-        for place in np.unique(codes[:, destination]).tolist():
-            own = codes[:, destination] == place
-            codes[own, origin] = origins_of(place)[places[own] - (ends[place] - drawn[place])]
+        found = np.searchsorted(ends, places, side="right")
+        for place in np.unique(found[~is_made[found]]).tolist():
+            made[ends[place] - drawn[place] : ends[place]] = origins_of(place)
+            is_made[place] = True
+        codes[:, destination], codes[:, origin] = found, made[places]
         return codes
 
     return draw

@@ -165,9 +165,10 @@ def _probabilistic_prior(
         return satisfies_theorem_o(people, draws, origins, alpha, growth, chance)
 
     if bound == "theorem_4_4":
-        found = theorem_4_4_alpha(people, origins, level, chance)
+        found = theorem_4_4_alpha(people, origins, level, chance, unit=UNIT)
     else:
-        found = theorem_o_alpha(people, draws, origins, growth, chance, kept=None if kept is None else float(kept))
+        least = None if kept is None else float(kept)
+        found = theorem_o_alpha(people, draws, origins, growth, chance, kept=least, unit=UNIT)
     prior = ceil(found * UNIT)
     for _ in range(_FEW):
         if prior >= pure or holds(prior):
