@@ -51,6 +51,9 @@ class LearnerEntry(Strict):
     why_no_tested_seeds: ClassVar[str] = ""
     """If records cannot start from tested seeds, the reason and the alternative."""
 
+    counts_together: ClassVar[bool] = True
+    """Whether attributes are counted together with others, without which no analysis of several can be right."""
+
     parts: ClassVar[tuple[str, ...]]
     leaves: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]]

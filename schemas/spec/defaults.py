@@ -21,12 +21,14 @@ from deniable.privacy.loss import WITHOUT_NOISE
 from deniable.samplers.registry import SAMPLERS
 from deniable.samplers.registry import entry_of as sampler_entry
 from deniable.samplers.rows_of_prefixes import public_total
+from schemas.spec.analyses import Analyses
 
 ASKED: Final = ("epsilon", "delta")
 """Entries of a short spec, both for the whole release, from which the learner's budget follows."""
 
 _SHARED_TOTAL = "poisson_seeds"
 """The guarantee whose seeds share the total of the whole release with the model."""
+_ANALYSES, _TOGETHER = "analyses", "counted_together"
 _DELTA = Fraction(1, 10**9)
 _MOST_DROPPED = Fraction(1, 20)
 _SHARED = {"shared": Fraction(4, 5), "holdout": Fraction(1, 5)}
@@ -154,12 +156,27 @@ def _complete_learner(work: _Completing, asked: Mapping[str, Any]) -> None:
     if kind not in LEARNERS:
         return
     fields = learner_entry(kind).model_fields
+    if work.get("learner.counted_together") == _ANALYSES:
+        _count_for_analyses(work)
     if "noise" in fields and fields["noise"].is_required():
         work.fill("learner.noise", "gaussian", "the noise with the smaller errors for tables of many attributes")
     if asked and not _may_ask(work, kind, " and ".join(asked)):
         return
     if "parameters" in fields and work.get("learner.noise") != WITHOUT_NOISE:
         _complete_budget(work, asked, kind)
+
+
+def _count_for_analyses(work: _Completing) -> None:
+    """Set the sets of attributes that declared analyses need together; not if these are missing or wrong."""
+    try:
+        declared = TypeAdapter(Analyses).validate_python(work.get("evaluation.analyses"))
+    except ValidationError:
+        return
+    del work.spec["learner"][_TOGETHER]
+    sets = dict.fromkeys(tuple(sorted(each.analysis.attributes)) for each in declared)
+    needed = [list(each) for each in sets if len(each) > 1]
+    if needed:
+        work.fill(f"learner.{_TOGETHER}", needed, "the attributes of the declared analyses")
 
 
 def _complete_budget(work: _Completing, asked: Mapping[str, Any], kind: str) -> None:

@@ -148,12 +148,21 @@ def _on_seeds(spec: ReleaseSpec, learning: tuple[PlannedStep, ...]) -> tuple[Pla
 def lost_analyses(plan: ReleasePlan) -> Iterator[str]:
     """Why noise alone makes correlations, and the analyses that the spec declares, hopeless; nothing if it does not.
 
-    The error is that of a correlation of two attributes of two halves each: four cells, the fewest possible.
+    A learner that counts each attribute alone leaves nothing of an analysis of several, whatever its noise is. The
+    error is that of a correlation of two attributes of two halves each: four cells, the fewest possible.
 
     Args:
         plan: the plan, of whose records there are taken to be about as many as in the table.
     """
     spec = plan.spec
+    if not spec.learner.counts_together:
+        several = [each.words for each in spec.analyses if len(each.attributes) > 1] if spec.evaluation.analyses else []
+        if several:
+            yield (
+                f"the learner {spec.learner.kind} counts each attribute alone, so that these are lost: "
+                f"{'; '.join(several)}; choose a learner of dependences, such as loglinear"
+            )
+        return
     noise = max((step.pair_noise for step in plan.steps if step.pair_noise is not None), default=0.0)
     records = spec.synthesis.records
     error = sqrt(_FEWEST_CELLS) * noise / records

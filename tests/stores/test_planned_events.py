@@ -33,6 +33,11 @@ def learner(kind: str, noise: str) -> dict[str, Any]:
     return {"learner": {"kind": kind, "noise": noise, "parameters": PARAMETERS, **structure}}
 
 
+def declared(noise: str) -> dict[str, Any]:
+    plain = learner("loglinear", noise)["learner"]
+    return {"learner": {**plain, "counted_together": [["age", "sex", "school"]]}}
+
+
 def histogram(**changes: Any) -> dict[str, Any]:
     plain = {"guarantee": "histogram_seeds", "omega": 2, "epsilon": 0.7, "delta": 1e-9}
     return {"synthesis": {**plain, "records": 400, "chunk_candidates": 128, **changes}}
@@ -47,6 +52,8 @@ STEPS: dict[str, dict[str, Any]] = {
     "loglinear auto": learner("loglinear", "auto") | {"split": APART},
     "loglinear laplace": learner("loglinear", "laplace") | {"split": SHARED},
     "loglinear gaussian": learner("loglinear", "gaussian") | {"split": SHARED},
+    "loglinear gaussian, declared": declared("gaussian") | {"split": SHARED},
+    "loglinear laplace, declared": declared("laplace") | {"split": SHARED},
     "histogram": histogram(),
     "histogram rows": histogram(epsilon_rows=0.1) | {"split": SHARED},
     "histogram k": histogram(**PROMISE),

@@ -31,6 +31,7 @@ class Entry(CountingEntry):
         parameters: the budget of all histograms.
     """
 
+    counts_together: ClassVar[bool] = False
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         Role.STRUCTURE: "Makes the graph without edges, for which no record is read.",

@@ -52,7 +52,7 @@ from deniable.measurements.noisy_tables import Cells
 from deniable.models.loglinear.flat_tables import Attributes
 from deniable.models.noisy_marginals import EstimatedMarginal, NoisyMarginal, measured_table
 
-Reason = Literal["tree", "target", "extra", "values"]
+Reason = Literal["tree", "target", "declared", "extra", "values"]
 
 DRAFT_RECORDS = 5_000
 """Number of simulated records for a batch of choices."""
@@ -424,7 +424,7 @@ class _Tables:
         return self._left() - self._plan.layout.first_tables
 
     def measure_first(self, total: float, extras: int) -> None:
-        """Measure a tree of pairs, and each attribute with the target; leave budget for extra tables."""
+        """Measure a tree of pairs, each attribute with the target and declared pairs; leave budget for extra tables."""
         counted, target = self._plan.layout.counted, self._shape.target
         inner = [i for i in counted if i != target]
         pairs: list[Attributes] = list(combinations(inner, 2))
@@ -438,9 +438,13 @@ class _Tables:
             for pair in pairs
         }
         first = [*self._choose_tree(scores, inner), *with_target]
+        declared = [pair for pair in self._plan.layout.declared if pair not in first]
+        first += declared
         available = self._left() * len(first) // (len(first) + extras)
         self._measure([CandidateQuery(pair) for pair in first], answers, available, {})
-        self.reasons.extend("target" if target in attributes else "tree" for attributes in first)
+        self.reasons.extend(
+            "declared" if pair in declared else "target" if target in pair else "tree" for pair in first
+        )
 
     def measure_extras(self, extras: int) -> None:
         """Measure, in a few batches, the tables that the model fits worst; the rest goes to measured tables."""
@@ -581,12 +585,16 @@ class _Tables:
         return tuple(found)
 
     def _weights(self, wanted: Sequence[CandidateQuery]) -> list[float]:
-        """Numbers of shares of tables, up to a factor; tables with the target get more."""
-        target = self._shape.target
+        """Numbers of shares of tables, up to a factor; tables with the target, and declared ones, get more."""
+        target, declared = self._shape.target, {*self._plan.layout.declared}
         return [
             self._plan.share_weight(
                 self._questions.entries(asked)
-                * (_TARGET_WEIGHT if target in asked.attributes and len(asked.attributes) == A_PAIR else 1.0)
+                * (
+                    _TARGET_WEIGHT
+                    if (target in asked.attributes and len(asked.attributes) == A_PAIR) or asked.attributes in declared
+                    else 1.0
+                )
             )
             for asked in wanted
         ]

@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import combinations
 from math import inf, pi, sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -74,6 +75,9 @@ CHOICE_BUDGET = Fraction(3, 100)
 
 EXTRAS_PER_ATTRIBUTE = 4
 """Largest number of extra tables per attribute, beyond those of the tree and of the target."""
+DECLARED_PER_ATTRIBUTE = 2
+"""Largest number of declared pairs per attribute: with those of the tree and of the target, as many as there are shares
+if most shares were spent on single attributes again."""
 TABLES_PER_ATTRIBUTE = 3
 """Approximate number of tables of several attributes per attribute."""
 BATCHES = 6
@@ -90,20 +94,29 @@ class LoglinearRecipe:
         epsilon: total epsilon of all queries.
         delta: total delta of all queries; 0 for pure differential privacy.
         noise: discrete Laplace, discrete Gaussian, or the one with the smaller errors.
+        together: sets of attributes, by name, of which all pairs are measured.
     """
 
     epsilon: Fraction
     delta: Fraction
     noise: NoiseChoice = "auto"
+    together: tuple[tuple[str, ...], ...] = ()
 
     def calibrate(self, domain: Domain) -> "LoglinearPlan":
         """Scale the noise to the budget; only the budget and the public domain are used.
 
         Raises:
-            InvalidInput: Gaussian noise is requested at delta 0, or at a delta that alone permits any amount of noise.
+            InvalidInput: Gaussian noise is requested at delta 0, or at a delta that alone permits any amount of noise,
+                or too many pairs are to be counted together.
         """
         noise = self.noise_for(Layout.of(domain))
-        layout = Layout.of(domain, noise)
+        layout = Layout.of(domain, noise).with_declared(pairs_of(self.together, domain))
+        most = DECLARED_PER_ATTRIBUTE * len(layout.counted)
+        if len(layout.declared) > most:
+            raise InvalidInput(
+                f"counted_together must have at most {most:,} pairs of this "
+                f"table's attributes, got {len(layout.declared):,}; leave out a set, or declare smaller ones."
+            )
         return self.with_laplace(domain, layout) if noise == "laplace" else _calibrate_gaussian(self, domain, layout)
 
     def noise_for(self, layout: "Layout") -> Noise:
@@ -148,6 +161,7 @@ class Layout:
         target: the attribute that is measured with each other one; None if there is no target with several values.
         batches: number of batches of extra tables.
         ones_at_once: whether a one-way marginal is released once, with all its shares.
+        declared: pairs that are measured whatever the answers are, besides those with the target.
     """
 
     counted: tuple[int, ...]
@@ -159,6 +173,12 @@ class Layout:
     batches: int = BATCHES
     ones_at_once: bool = True
     bin_shares: tuple[int, ...] = ()
+    declared: tuple[tuple[int, int], ...] = ()
+
+    def with_declared(self, pairs: Sequence[tuple[int, int]]) -> "Layout":
+        """The layout with pairs that are measured whatever the answers are; the total of shares is the same."""
+        own = [pair for pair in pairs if {*pair} <= {*self.counted} and self.target not in pair]
+        return replace(self, declared=tuple(own))
 
     @classmethod
     def of(cls, domain: Domain, noise: Noise = "gaussian") -> "Layout":
@@ -212,8 +232,8 @@ class Layout:
 
     @property
     def first_tables(self) -> int:
-        """Number of tables of the tree and of the target, which are measured before all others."""
-        return self.tree_choices + (len(self.counted) - 1 if self.target is not None else 0)
+        """Number of tables of the tree, of the target and of declared pairs, which are measured before all others."""
+        return self.tree_choices + (len(self.counted) - 1 if self.target is not None else 0) + len(self.declared)
 
     @property
     def extra_slots(self) -> list[str]:
@@ -352,6 +372,7 @@ class LoglinearPlan:
         queries = [
             *(f"tree table {turn}" for turn in range(1, layout.tree_choices + 1)),
             *(f"counts of {names[i]} and {target}" for i in others),
+            *(f"counts of {names[i]} and {names[j]}, as declared" for i, j in layout.declared),
             *(f"extra table, {slot}" for slot in layout.extra_slots),
         ][: layout.table_shares]
         rest = layout.table_shares - len(queries)
@@ -377,6 +398,17 @@ def _calibrate_gaussian(recipe: LoglinearRecipe, domain: Domain, layout: Layout)
 
     otherwise = "lower delta or take Laplace noise"
     return least_noise(plan, recipe.rho, recipe.epsilon, recipe.delta, otherwise=otherwise)
+
+
+def pairs_of(sets: Sequence[Sequence[str]], domain: Domain) -> tuple[tuple[int, int], ...]:
+    """All pairs of attributes within some sets, by column number in ascending order.
+
+    Args:
+        sets: names of attributes; those that are not in the domain, because others determine them, are left out.
+        domain: the public domain.
+    """
+    known = [sorted({domain.index(name) for name in each if name in domain.names}) for each in sets]
+    return tuple(sorted({pair for each in known for pair in combinations(each, 2)}))
 
 
 def in_batches(tables: int, batches: int) -> list[int]:

@@ -1,12 +1,15 @@
 """The entry of this learner in a release spec."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
-from pydantic import field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
+from deniable.foundation.spec_values import domain_known_to
 from deniable.learners.entry import CountingEntry, ParameterBudget, StructureBudget
 from deniable.roles import Role
+
+_A_PAIR: Final = 2
 
 
 class Entry(CountingEntry):
@@ -17,6 +20,8 @@ class Entry(CountingEntry):
         structure: ignored, because everything is learnt with the budget of the parameters; a spec may keep it, so that
             only one word must change to switch learners.
         parameters: the budget; prior and estimate are unused.
+        counted_together: sets of attributes of which all pairs are counted, as analyses need them; in a spec as it is
+            written, `analyses` stands for the sets of those that the evaluation declares.
     """
 
     certifies: ClassVar[bool] = True
@@ -31,6 +36,36 @@ class Entry(CountingEntry):
     noise: Literal["auto", "laplace", "gaussian"]
     structure: StructureBudget | None = None
     parameters: ParameterBudget
+    # Omitted from all written forms if the spec leaves it out.
+    counted_together: tuple[tuple[str, ...], ...] | None = Field(default=None, exclude_if=lambda sets: sets is None)
+
+    @field_validator("counted_together", mode="before")
+    @classmethod
+    def _are_lists(cls, sets: object) -> object:
+        """Lists of lists, or nothing."""
+        if isinstance(sets, str):
+            raise ValueError(  # noqa: TRY004 - pydantic reports a ValueError with its place
+                f"must be lists of attributes, or `analyses` if the evaluation declares some, got {sets!r}; write for "
+                "example [[income, age, sex]]"
+            )
+        return sets
+
+    @field_validator("counted_together")
+    @classmethod
+    def _are_sets_of_attributes(
+        cls, sets: tuple[tuple[str, ...], ...] | None, info: ValidationInfo
+    ) -> tuple[tuple[str, ...], ...] | None:
+        """Two attributes or more in each set, all of the dataset."""
+        domain = domain_known_to(info)
+        for each in sets or ():
+            if len({*each}) != len(each) or len(each) < _A_PAIR:
+                raise ValueError(
+                    f"must have two or more different attributes in each set, got {', '.join(each) or 'none'}"
+                )
+            unknown = [name for name in each if domain is not None and name not in domain.names]
+            if unknown:
+                raise ValueError(f"must name attributes of the dataset, got {', '.join(unknown)}")
+        return sets
 
     @field_validator("structure")
     @classmethod

@@ -29,7 +29,12 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
         delta_of: see PartDelta.
     """
     budget = entry.parameters
-    plan = LoglinearRecipe(epsilon=budget.epsilon, delta=delta_of(budget.delta), noise=entry.noise).calibrate(domain)
+    plan = LoglinearRecipe(
+        epsilon=budget.epsilon,
+        delta=delta_of(budget.delta),
+        noise=entry.noise,
+        together=entry.counted_together or (),
+    ).calibrate(domain)
     step = PlannedStep(
         # Other learners have two steps; the single step here has the name of the one with a cost.
         name=Role.PARAMETERS,

@@ -7,7 +7,7 @@ from math import isclose
 from typing import Final
 
 from deniable.foundation.domain import Domain
-from deniable.learners.loglinear.plan import Layout, LoglinearPlan, LoglinearRecipe, Noise
+from deniable.learners.loglinear.plan import Layout, LoglinearPlan, LoglinearRecipe, Noise, pairs_of
 from deniable.learners.loglinear.published_measurements import check_measured
 from deniable.measurements.document import FILE
 from deniable.privacy.loss import ExponentialEvent, MechanismEvent
@@ -33,8 +33,10 @@ def planned_parameters(spec: Document, domain: Domain, step: StepCost, delta_of:
     """Noisy tables, and the choices between them; releases of earlier versions are compared with their layouts."""
     learner = spec["learner"]
     epsilon, delta = Fraction(learner["parameters"]["epsilon"]), delta_of(Fraction(learner["parameters"]["delta"]))
-    recipe = LoglinearRecipe(epsilon, delta, learner["noise"])
-    layouts = _layouts(domain, recipe.noise_for(Layout.of(domain)))
+    together = tuple(tuple(each) for each in learner.get("counted_together") or ())
+    recipe = LoglinearRecipe(epsilon, delta, learner["noise"], together)
+    declared = pairs_of(together, domain)
+    layouts = [each.with_declared(declared) for each in _layouts(domain, recipe.noise_for(Layout.of(domain)))]
     plans = [_with_stated_noise(recipe, domain, layout, step) for layout in layouts]
     plan = next((each for each in plans if _read_as(each.events, step) == step.events), plans[0])
     layout = plan.layout

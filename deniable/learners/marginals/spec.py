@@ -18,6 +18,7 @@ class Entry(CountingEntry):
         parameters: the learning of the probabilities.
     """
 
+    counts_together: ClassVar[bool] = False
     parts: ClassVar[tuple[str, ...]] = ("parameters",)
     steps: ClassVar[Mapping[str, str]] = {
         Role.STRUCTURE: "Makes the graph without edges, for which no record is read.",

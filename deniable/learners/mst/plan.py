@@ -170,6 +170,11 @@ class MstPlan:
         return best(self.events, self.recipe.delta) if self.events else NOTHING
 
     @property
+    def pair_noise(self) -> float | None:
+        """Standard deviation of the noise of each cell of a table of several attributes; the least of all tables."""
+        return sqrt(min(self.table_variances)) if self.table_variances else None
+
+    @property
     def rho_of_ones(self) -> float:
         """The total rho implied by the variance of the counts of single attributes."""
         return len(self.layout.counted) / (2 * float(self.layout.one_way_rho * self.one_way_variance))

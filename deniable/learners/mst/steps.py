@@ -28,6 +28,7 @@ def steps(entry: Entry, domain: Domain, delta_of: PartDelta) -> tuple[PlannedSte
         part=PART,
         events=plan.events,
         guarantee=plan.guarantee,
+        pair_noise=plan.pair_noise,
         parameters={
             "learner": entry.kind,
             "variances": [plan.one_way_variance, *plan.table_variances],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import prod
+from math import prod, sqrt
 
 from deniable.foundation.domain import Domain
 from deniable.privacy.common_events import count_events
@@ -101,6 +101,11 @@ class NetworkPlan:
     def scale(self) -> Fraction:
         """Scale of the noise of each count."""
         return max(self.tables, 1) / self.parameter_epsilon
+
+    @property
+    def pair_noise(self) -> float | None:
+        """Standard deviation of the noise of each cell, if tables have several attributes."""
+        return sqrt(2) * float(self.scale) if self.degree and self.tables else None
 
     @property
     def structure_events(self) -> tuple[MechanismEvent, ...]:

@@ -50,6 +50,7 @@ def steps(entry: Entry, domain: Domain, _: PartDelta) -> tuple[PlannedStep, ...]
             part="parameters",
             events=plan.parameter_events,
             guarantee=_cost(plan.parameter_events),
+            pair_noise=plan.pair_noise,
             parameters={"learner": entry.kind, "noise": entry.noise, "degree": plan.degree},
             shown={"noise": entry.noise, "tables": plan.tables},
             reads=("network",),

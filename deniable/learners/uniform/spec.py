@@ -10,6 +10,7 @@ from deniable.roles import Role
 class Entry(LearnerEntry):
     """Uniform values over the declared domain; it has no parameters."""
 
+    counts_together: ClassVar[bool] = False
     parts: ClassVar[tuple[str, ...]] = ()
     steps: ClassVar[Mapping[str, str]] = {
         Role.STRUCTURE: "Makes the graph without edges, for which no record is read.",
