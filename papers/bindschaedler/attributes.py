@@ -4,12 +4,19 @@ from math import prod
 from typing import Final
 
 from deniable.evaluation.utility import distinct_share
+from deniable.foundation.domain import Domain
 from papers.bindschaedler.people import People, the_people
 from papers.bindschaedler.published import CLEAN, POSSIBLE, RAW, SIZES, UNIQUE
 from papers.findings import Check, Part, Table, between
 
 _ROWS: Final = 100_000
 _DISTINCT: Final = 91_869
+_BUCKETS: Final = {
+    "age": (1, 11, 21, 31, 41, 51, 61, 71),
+    "edu": (1, 16, 20, 21, 22, 23, 24),
+    "hpw": (1, 16, 31, 46, 61, 76, 91),
+}
+"""The first code of each bucket of the authors' tool, of the attributes that it puts into buckets."""
 _PRODUCT = ("schemas/datasets/acs13.py", "schemas/acs_codes.py", "deployments/specs/acs13.yaml")
 
 
@@ -39,6 +46,13 @@ def attributes(people: People) -> Part:
         checks=(
             Check("names and numbers of values are the paper's", of_domain == SIZES),
             Check(f"{possible:,} possible records, {POSSIBLE:,} in the paper", possible == POSSIBLE),
+            *(
+                Check(
+                    f"buckets of {name} begin at {', '.join(map(str, _starts(domain, name)))}, as the tool's",
+                    _starts(domain, name) == starts,
+                )
+                for name, starts in _BUCKETS.items()
+            ),
         ),
         table=Table(
             ("attribute", "kind", "published values", "our values", "buckets"),
@@ -48,6 +62,12 @@ def attributes(people: People) -> Part:
             ),
         ),
     )
+
+
+def _starts(domain: Domain, name: str) -> tuple[int, ...]:
+    """The number, from 1, of the first value of each bucket of an attribute."""
+    buckets = domain.attributes[domain.index(name)].buckets
+    return tuple(place + 1 for place, bucket in enumerate(buckets) if place == 0 or bucket != buckets[place - 1])
 
 
 def sizes(people: People) -> Part:

@@ -13,6 +13,8 @@ RUNS: Final = 5
 REALS: Final = "reals"
 SHUFFLED: Final = "shuffled reals"
 """A control: real records in which every attribute is in an order of its own, as independent as marginals."""
+COPY: Final = "copy of the reals"
+"""A control: the records learnt from, in another order, as if they were a release."""
 SYNTHETIC: Final = TABLES
 
 
@@ -26,14 +28,20 @@ def compared(people: People, run: int = 0) -> Mapping[str, Codes]:
     return {REALS: people.halves[0], **{name: table(people, name, of_half=True, number=run) for name in SYNTHETIC}}
 
 
-def shuffled(people: People) -> Codes:
-    """See `SHUFFLED`."""
-    reals = people.halves[0]
+def shuffled(people: People, *, of_half: bool = True) -> Codes:
+    """See `SHUFFLED`; of the first half, or of seven tenths."""
+    reals = (people.halves if of_half else people.parts)[0]
     columns = [
         column[np.argsort(stream_of("shuffled", number).take(len(column)), kind="stable")]
         for number, column in enumerate(reals.T)
     ]
     return np.stack(columns, axis=1)
+
+
+def copied(people: People, *, of_half: bool = True) -> Codes:
+    """See `COPY`; of the first half, or of seven tenths."""
+    reals = (people.halves if of_half else people.parts)[0]
+    return reals[np.argsort(stream_of("copy").take(len(reals)), kind="stable")]
 
 
 def mean_and_spread(values: list[float], *, percent: bool = True) -> str:

@@ -6,13 +6,13 @@ import numpy as np
 
 from deniable.evaluation.utility import MarginalCounts, count_marginals, marginals_of_order, total_variation
 from deniable.foundation.domain import Codes
-from papers.bindschaedler.comparing import REALS, SHUFFLED, compared, shuffled
+from papers.bindschaedler.comparing import COPY, REALS, SHUFFLED, compared, copied, shuffled
 from papers.bindschaedler.people import People, the_people
 from papers.bindschaedler.pictures import draw_boxes
 from papers.bindschaedler.published import OMEGAS
 from papers.bindschaedler.releases import OF_PAPERS_SIZE
 from papers.chance import Floats
-from papers.findings import Check, Part, Picture, Table, equal
+from papers.findings import Check, Part, Picture, Table, between, equal
 
 _FEWER: Final = "reals, a quarter as many"
 _YEARS: Final = 5
@@ -48,7 +48,7 @@ def measured(people: People, order: int, *, years: int = 1) -> dict[str, Floats]
 
     others = people.halves[1]
     right = counted(others)
-    tables = {**compared(people), SHUFFLED: shuffled(people)}
+    tables = {**compared(people), SHUFFLED: shuffled(people), COPY: copied(people)}
     found = {name: np.asarray(total_variation(counted(each), right)) for name, each in tables.items()}
     few = len(others) // 4
     found[_FEWER] = np.asarray(total_variation(counted(people.halves[0][:few]), counted(others[:few])))
@@ -66,7 +66,7 @@ def distances(people: People, order: int) -> Part:
     middle = {name: float(np.median(own)) for name, own in found.items()}
     mean = {name: float(own.mean()) for name, own in found.items()}
     name, subject = _KINDS[order]
-    shown = {each: own for each, own in found.items() if each not in (SHUFFLED, _FEWER)}
+    shown = {each: own for each, own in found.items() if each not in (SHUFFLED, COPY, _FEWER)}
     rows = tuple(
         (each, f"{own.mean():.4f}", *(f"{quantile:.4f}" for quantile in np.quantile(own, (0, 0.25, 0.5, 0.75, 1))))
         for each, own in found.items()
@@ -78,9 +78,11 @@ def distances(people: People, order: int) -> Part:
         why=_why(order),
         product=_PRODUCT,
         checks=(
-            (*_checks_of_singles(people, mean, middle), *_checks_of_hours(people, found))
+            Check(f"control: a copy of the reals has their distances, {mean[COPY]:.4f}, of all {subject}",
+                  bool((found[COPY] == found[REALS]).all())),
+            *((*_checks_of_singles(people, mean, middle), *_checks_of_hours(people, found))
             if order == 1
-            else _checks_of_pairs(people, mean, middle)
+            else _checks_of_pairs(people, mean, middle)),
         ),
         table=Table(("table", "mean", "least", "first quartile", "median", "third quartile", "most"), rows),
         picture=Picture(
@@ -140,7 +142,7 @@ def _checks_of_hours(people: People, found: dict[str, Floats]) -> tuple[Check, .
 def _checks_of_pairs(people: People, mean: dict[str, float], middle: dict[str, float]) -> tuple[Check, ...]:
     found = [
         Check("the reals are nearest", all(
-            middle[REALS] < own for name, own in middle.items() if name not in {REALS, _FEWER})),
+            middle[REALS] < own for name, own in middle.items() if name not in {REALS, COPY, _FEWER})),
         *(Check(f"{omega}, is nearer than marginals", middle[omega] < middle["marginals"]) for omega in OF_PAPERS_SIZE),
         Check("log-linear is nearer than every omega at the same epsilon",
               all(mean["log-linear"] < mean[omega] for omega in OMEGAS)),
@@ -152,6 +154,9 @@ def _checks_of_pairs(people: People, mean: dict[str, float], middle: dict[str, f
         found += [
             equal("mean distance of the reals, in bins of five years", binned[REALS], 0.0164, 0.001),
             equal("mean distance of log-linear records, in bins of five years", binned["log-linear"], 0.0253, 0.002),
+            between("mean distance of marginals, in bins of five years", 0.05, binned["marginals"], 0.09),
+            *(between(f"mean distance of {omega}, in bins of five years", 0.03, binned[omega], 0.15)
+              for omega in (*OMEGAS, *OF_PAPERS_SIZE)),
             Check("every omega at epsilon 1 is about as far as marginals in the mean, up to .01",
                   all(abs(mean[omega] - mean["marginals"]) < 0.01 for omega in OMEGAS)),
             Check("log-linear is nearer than every omega at the paper's size",

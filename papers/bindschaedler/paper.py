@@ -4,6 +4,7 @@ from typing import Final
 
 from papers.bindschaedler.accuracy import figure_1, figure_2
 from papers.bindschaedler.attributes import table_1, table_2
+from papers.bindschaedler.controls import controls
 from papers.bindschaedler.distances import figure_3, figure_4
 from papers.bindschaedler.passing import figure_6
 from papers.bindschaedler.people import words_for_made_up
@@ -41,6 +42,7 @@ PAPER: Final = Paper(
         ("Table 5", table_5),
         ("Figure 5", figure_5),
         ("Figure 6", figure_6),
+        ("Controls", controls),
     ),
     stand_in=words_for_made_up,
 )

@@ -149,8 +149,9 @@ def passing(people: People, *, candidates: int = CANDIDATES) -> Part:
         f"for a stringent k. With {len(more):,} seeds, drawn from the model without noise, "
         f"{papers[random][50, GAMMA]:.0%} pass at k = 50 and {last:.0%} at k = {KS[-1]}; with {len(seeds):,} seeds, "
         f"{ours[random][50, GAMMA]:.0%} and {ours[random][KS[-1], GAMMA]:.0%}: what matters is k relative to the "
-        "number of seeds. For one fixed omega, gamma has no effect at all, because all plausible seeds share the "
-        "copied prefix; gamma 1 can then be charged. The second axis is what the paper lacks: epsilon of all "
+        "number of seeds. People of 2024, of whom there are enough, lack two of the eleven attributes, and cannot "
+        "have the authors' graph. For one fixed omega, gamma has no effect at all, because all plausible seeds share "
+        "the copied prefix; gamma 1 can then be charged. The second axis is what the paper lacks: epsilon of all "
         f"candidates together by Theorem A, at delta 2^-30 and with {SEEDS:,} seeds. There is none for k = 10, "
         "because delta is too small for so few seeds; and above that, it rises with k: at a fixed eps0, a more "
         "stringent k lets fewer records pass and costs more.",

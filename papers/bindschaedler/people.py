@@ -22,7 +22,7 @@ from schemas.spec.release_spec import load_spec
 from stores.tables.tables import encode
 
 PLACE: Final = "DENIABLE_ACS13"
-_SPEC: Final = ROOT / "deployments/specs/acs13.yaml"
+SPEC: Final = ROOT / "deployments/specs/acs13.yaml"
 _MADE_UP: Final = 100_000
 
 
@@ -92,7 +92,7 @@ def _read(place: Path) -> People:
     """
     import pandas as pd  # noqa: PLC0415 - slow to import
 
-    domain = load_spec(_SPEC).domain
+    domain = load_spec(SPEC).domain
     if not place.is_file():
         raise InvalidInput(
             f"{PLACE} must name the file acs13_stats.csv.gz, got {place}, where there is no file; correct it, or "
@@ -117,7 +117,7 @@ def made_up(rows: int) -> People:
     Args:
         rows: their number.
     """
-    domain = load_spec(_SPEC).domain
+    domain = load_spec(SPEC).domain
     graph = graph_in_spec(domain, {"parents": PARENTS, "order": ORDER})
     weights = []
     for attribute, parents in zip(domain.attributes, graph.parents, strict=True):

@@ -8,7 +8,7 @@ from deniable.evaluation.linear.losses import LOGISTIC, SVM, Loss
 from deniable.evaluation.linear.minimising import minimised
 from deniable.evaluation.linear.records import Records
 from deniable.foundation.domain import Codes
-from papers.bindschaedler.comparing import RUNS
+from papers.bindschaedler.comparing import COPY, RUNS, SHUFFLED, copied, shuffled
 from papers.bindschaedler.erm import (
     encoded,
     objective,
@@ -36,6 +36,10 @@ _OUTPUTS, _OBJECTIVES = 6, 3
 _LOSSES: Final = (LOGISTIC, SVM)
 _PLAIN, _OUTPUT, _OBJECTIVE = "not private", "output perturbation", "objective perturbation"
 _TARGET: Final = "incc"
+_NUMBERS: Final = 98
+"""Columns of a record: categories as indicators, numbers from 0 to 1, and a constant."""
+_SAME: Final = 0.002
+"""By how much accuracies of classifiers that should be equal differ at most, because minimisers are inexact."""
 
 EXPECTED: Final = {
     LOGISTIC.name: {_PLAIN: (0.778, 0.804, 0.809, 0.810), _OBJECTIVE: (0.778, 0.801, 0.781, 0.790)},
@@ -83,6 +87,8 @@ def private_training(people: People, *, runs: int = RUNS) -> Part:
             found[(name, *key)] = float(np.mean(own))
             if key == (LOGISTIC.name, FIXED):
                 spread = max(spread, float(np.std(own, ddof=min(runs - 1, 1))))
+    for name, codes in ((SHUFFLED, shuffled(people, of_half=False)), (COPY, copied(people, of_half=False))):
+        found |= {(name, *key): own for key, own in _trained_on(people, codes, test).items()}
     names = list(dict.fromkeys(name for name, _, _ in found))
     majority = float(np.mean(test.labels == -1))
     return Part(
@@ -192,6 +198,11 @@ def _checks(people: People, found: Found) -> list[Check]:
                 of("log-linear", loss) > of(_PLAIN, loss) - 0.02) for loss in _LOSSES),
         *(Check(f"{loss.name}: {omega} is better than marginals", of(omega, loss) > of("marginals", loss))
           for loss in _LOSSES for omega in OMEGAS),
+        *(Check(f"control, {loss.name}: a copy of the reals is as good as they are, and shuffled reals as marginals, "
+                f"for every lambda, up to {_SAME}",
+                all(abs(of(one, loss, ridge) - of(other, loss, ridge)) <= _SAME
+                    for one, other in ((COPY, _PLAIN), (SHUFFLED, "marginals")) for ridge in LAMBDAS))
+          for loss in _LOSSES),
     ]  # fmt: skip
     if not people.are_real:
         return checks
@@ -243,6 +254,8 @@ def _checks_of_noise(people: People) -> list[Check]:
     norm = float(
         np.sqrt(sum(float((own**2).sum(axis=1).max()) for own in encoded(people.domain, codes, target).numbers))
     )
+    size = encoded(people.domain, codes, target).size
+    checks.append(Check(f"records have as many numbers as in the paper, {_NUMBERS}: {size}", size == _NUMBERS))
     checks.append(Check(f"no record can have a norm above 1: {norm:.4f}", norm <= 1 + 1e-12))
     for loss in _LOSSES:
         moved = 0.0

@@ -7,6 +7,7 @@ from papers.lecture.linkage import membership, netflix, weld
 from papers.lecture.local import count_mean_sketch, two_coins
 from papers.lecture.queries import auditing, composition, consistency, differencing, sensitivities
 from papers.lecture.reconstruction import bits, block
+from papers.lecture.report import report
 from papers.lecture.synthesis import modes, private_pgm
 
 PAPER: Final = Paper(
@@ -30,5 +31,6 @@ PAPER: Final = Paper(
         ("Consistency", consistency),
         ("PGM table", private_pgm),
         ("DataSynthesizer", modes),
+        ("Report", report),
     ),
 )

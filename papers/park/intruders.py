@@ -5,6 +5,7 @@ from typing import Final
 from papers.bindschaedler.people import People, the_people
 from papers.findings import Check, Part, Picture
 from papers.park.choices import BLOCKS, FROM_MARGINALS, GUESSED, NUMBER, PEGS, WHOLE, Sizes, expected
+from papers.park.controls import controls
 from papers.park.mapped import BOOTSTRAP, INDEPENDENT, Figures, mapped, pictured, table_of
 from reports.plots.confidentiality_map import draw_map
 
@@ -65,6 +66,11 @@ def intruders(people: People, sizes: Sizes = WHOLE) -> Part:
         Check(
             "control: guesses from real records are better than from their marginals",
             mode.of(BOOTSTRAP) > mode.of(INDEPENDENT) + 2 * _CHANCE,
+        ),
+        *(
+            check
+            for name, own in zip(names, (mode, error, unique), strict=True)
+            for check in controls(people, sizes, own, name, is_distance=False)
         ),
     )
     return Part(

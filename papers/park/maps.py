@@ -20,6 +20,7 @@ from papers.park.choices import (
     expected,
     papers_ways,
 )
+from papers.park.controls import controls
 from papers.park.mapped import BOOTSTRAP, INDEPENDENT, SEEDED, Figures, mapped, pictured, table_of
 from reports.plots.confidentiality_map import draw_map
 from tasks.mapping.measures import Measured, RealTable
@@ -118,6 +119,7 @@ def marginals(people: People, sizes: Sizes = WHOLE) -> Part:
                 *_worked_out(people, own, 0, sizes),
                 *_blocks(people, blocks, sizes),
                 *_seeds(people, own, sizes),
+                *controls(people, sizes, own, "marginal", is_distance=True),
             ),
         ),
         table=table_of(found, "marginal"),
@@ -279,6 +281,7 @@ def conditionals(people: People, sizes: Sizes = WHOLE) -> Part:
                 Check(f"{name}, {curve} falls with epsilon, up to {_UP}", max(own.rises(curve)) <= _UP)
                 for curve in (PEGS, BLOCKS, POLYA, "PMI", PEGS + FROM_MARGINALS)
             ),
+            *controls(people, sizes, own, name, is_distance=True),
         ]
     return Part(
         name="Figure 6",
@@ -320,6 +323,7 @@ def regressions(people: People, sizes: Sizes = WHOLE) -> Part:
                 f"{name}: log-linear records at a total of 1 are nearer than all of these",
                 own.of("log-linear", 1) < min(own.at(curve, most) for curve in (PEGS, BLOCKS, POLYA, "PMI")),
             ),
+            *controls(people, sizes, own, name, is_distance=True),
         ]
     return Part(
         name="Figure 7",

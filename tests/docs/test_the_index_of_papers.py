@@ -26,6 +26,7 @@ PARTS = {
         *numbered("Theorem", *range(1, 5)),
         *numbered("Figure", *range(1, 7)),
         *numbered("Table", *range(1, 6)),
+        "Controls",
     ],
     "001": [
         *("PeGS", "PeGS.rs", "PMI", "Hashing", "Prior weight", "l-diversity"),

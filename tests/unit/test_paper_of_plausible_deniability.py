@@ -20,6 +20,7 @@ from papers.bindschaedler import (
     accuracy,
     attributes,
     comparing,
+    controls,
     distances,
     erm,
     passing,
@@ -170,6 +171,23 @@ def test_attributes_and_the_share_that_passes_are_as_expected_of_made_up_people(
     for part in (attributes.attributes(crowd), passing.passing(crowd, candidates=2000)):
         assert [check.words for check in part.checks if not check.holds and "more than half" not in check.words] == []
     assert [part.name for part in (attributes.sizes(crowd), distances.distances(crowd, 1))] == ["Table 2", "Figure 3"]
+
+
+@pytest.mark.slow
+def test_a_copy_scores_as_real_and_whatever_else_does_not_is_found(crowd: people.People) -> None:
+    copy = controls.measured(crowd, comparing.copied(crowd))
+    names = [name for name in controls.compared_figures() if name in copy.figures]
+    assert {"tvd_2way", "k_marginal_score", "distinguished", "accuracy_forest", "mutual_information_gap"} <= {*names}
+    assert [check.words for check in controls.of_the_copy(copy, names) if not check.holds] == []
+    assert copy.verdict == "unsafe"
+    # Controls: shuffled records are no copy, and a copy is not independent.
+    apart = controls.measured(crowd, comparing.shuffled(crowd))
+    missed = [check.words for check in controls.of_the_copy(apart, names) if not check.holds]
+    assert {"tvd_2way", "accuracy_forest", "mutual_information_gap"} <= {words.split()[5] for words in missed[:-8]}
+    assert any("verdict" in words for words in missed)
+    found = [check for check in controls.of_the_shuffled(copy, names) if "tvd_2way " in check.words]
+    assert not any(check.holds for check in found)
+    assert [check.words for check in controls.of_the_shuffled(apart, names) if not check.holds] == []
 
 
 def test_the_expected_share_that_passes_counts_the_seeds_with_the_copied_prefix(crowd: people.People) -> None:
