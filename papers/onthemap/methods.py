@@ -35,6 +35,8 @@ METHODS: Final = {
 """Delta, bound, whether the domain is sampled, and whether areas are drawn instead of origins."""
 NOISY: Final = "two-sided geometric, areas"
 """The baseline: noise on the counts of areas."""
+COPY: Final = "the workers themselves"
+"""A control: the real origins, as if they were a release."""
 LEAST: Final = int(kept_probability(KEPT) * KEPT_UNIT)
 """The probability that is charged, in units of 2^-32."""
 BY_DISTANCE: Final = SamplingByDistance.model_validate(
@@ -56,18 +58,18 @@ class Drawn:
         real: their mean commute in miles.
         synthetic: that of as many synthetic workers; NaN where there are none.
         prior: mean number of prior workers of a destination.
-        overlap: mean share of synthetic workers at origins, or in areas, of real ones.
+        overlaps: share of synthetic workers at origins, or in areas, of real ones, shape (destinations,).
     """
 
     workers: Integers
     real: Floats
     synthetic: Floats
     prior: float
-    overlap: float
+    overlaps: Floats
 
     def of(self, some: NDArray[np.bool_]) -> "Drawn":
         """Some of the destinations."""
-        return Drawn(self.workers[some], self.real[some], self.synthetic[some], self.prior, self.overlap)
+        return Drawn(self.workers[some], self.real[some], self.synthetic[some], self.prior, self.overlaps[some])
 
     @property
     def errors(self) -> Floats:
@@ -91,6 +93,22 @@ class Drawn:
         return float(np.sqrt((self.errors**2).mean()))
 
     @property
+    def overlap(self) -> float:
+        """Mean share of synthetic workers at origins, or in areas, of real ones."""
+        return float(self.overlaps.mean())
+
+    @property
+    def deviation_of_overlap(self) -> float:
+        """Standard error of that mean over destinations."""
+        return float(self.overlaps.std() / np.sqrt(len(self.overlaps)))
+
+    @property
+    def deviation_of_error(self) -> float:
+        """Standard error of the root mean squared error over destinations, to first order."""
+        squares = self.errors**2
+        return float(squares.std() / np.sqrt(len(squares)) / (2 * max(self.error, 1e-9)))
+
+    @property
     def larger(self) -> "Drawn":
         """The larger half of the destinations."""
         return self.of(self.workers >= np.median(self.workers))
@@ -112,11 +130,11 @@ def drawn(state: State, destinations: Integers, method: str) -> Drawn:
     Args:
         state: the state.
         destinations: the destinations.
-        method: one of `METHODS`, or `NOISY`.
+        method: one of `METHODS`, `NOISY` or `COPY`.
     """
-    plan = None if method == NOISY else plan_of(state, method)
-    is_coarse = plan is None or METHODS[method][3]
-    draw = _by_noise(state) if plan is None else _by_urns(plan)
+    plan = None if method in (NOISY, COPY) else plan_of(state, method)
+    is_coarse = method == NOISY or (plan is not None and METHODS[method][3])
+    draw = _copied if method == COPY else _by_noise(state) if plan is None else _by_urns(plan)
     by_area = np.argsort(state.area, kind="stable")
     starts = np.searchsorted(state.area[by_area], np.arange(state.areas + 1))
     workers, real, synthetic, overlaps, priors = [], [], [], [], []
@@ -145,11 +163,15 @@ def drawn(state: State, destinations: Integers, method: str) -> Drawn:
         np.array(real),
         np.array(synthetic),
         float(np.mean(priors)),
-        float(np.mean(overlaps)),
+        np.array(overlaps),
     )
 
 
 _Draw = Callable[[WordStream, Integers, Integers, Integers | None], Integers]
+
+
+def _copied(_: WordStream, occupied: Integers, numbers: Integers, __: Integers | None) -> Integers:
+    return np.repeat(occupied, numbers)
 
 
 def _by_urns(plan: FlowsPlan) -> _Draw:

@@ -3,7 +3,9 @@
 from typing import Final
 
 from papers.findings import Paper
+from papers.onthemap.attributes import attributes
 from papers.onthemap.commuting import figure_1, figure_2, figure_3, figure_4
+from papers.onthemap.data import data
 from papers.onthemap.states import words_for_made_up
 
 PAPER: Final = Paper(
@@ -15,6 +17,13 @@ PAPER: Final = Paper(
     "them. How far do synthetic workers commute? The paper's workers of Minnesota are not public; ours are those of "
     "Rhode Island in 2019 as LODES publishes them, 406,052 workers in 17,127 blocks, with noise of its own, which "
     "stand for the truth, as in the paper. Origins are drawn by the project's own urns under a fixed public key.",
-    parts=(("Figure 1", figure_1), ("Figure 2", figure_2), ("Figure 3", figure_3), ("Figure 4", figure_4)),
+    parts=(
+        ("Data", data),
+        ("Figure 1", figure_1),
+        ("Figure 2", figure_2),
+        ("Figure 3", figure_3),
+        ("Figure 4", figure_4),
+        ("Attributes", attributes),
+    ),
     stand_in=words_for_made_up,
 )

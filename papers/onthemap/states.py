@@ -4,6 +4,7 @@ LODES itself is infused with noise; here, as in the paper, it stands for the tru
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,9 @@ def stream_of(what: str, number: int = 0) -> WordStream:
 
 
 _PLACES = ["tabblk2010", "trct", "blklatdd", "blklondd"]
+ATTRIBUTES: Final = {"age": "SA", "earnings": "SE", "industry": "SI"}
+"""The attributes of workers in LODES, with the beginning of their columns; each has three values."""
+VALUES: Final = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,8 @@ class State:
         destination_place: latitude and longitude of each destination, in degrees, shape (destinations, 2).
         origin_place: the same of origins.
         area: area of each origin, such as its census tract.
+        destination_area: area of each destination.
+        attributes: number of workers of each pair by value of an attribute, shape (pairs, 3), by attribute.
     """
 
     destination: Integers
@@ -48,6 +54,8 @@ class State:
     destination_place: Floats
     origin_place: Floats
     area: Integers
+    destination_area: Integers
+    attributes: Mapping[str, Integers]
 
     @property
     def is_rhode_island(self) -> bool:
@@ -92,6 +100,11 @@ def read_lodes(folder: Path) -> State:
         where.loc[destinations, ["blklatdd", "blklondd"]].to_numpy(np.float64),
         where.loc[origins, ["blklatdd", "blklondd"]].to_numpy(np.float64),
         pd.Categorical(tracts).codes.astype(np.int64),
+        pd.Categorical(where.loc[destinations, "trct"]).codes.astype(np.int64),
+        {
+            name: pairs[[f"{column}0{value + 1}" for value in range(VALUES)]].to_numpy(np.int64)
+            for name, column in ATTRIBUTES.items()
+        },
     )
 
 
@@ -101,7 +114,8 @@ def made_up_state(destinations: int = 400, origins: int = 4000, areas: int = 80)
     centres = 41 + uniforms(stream, areas, 2) * [0.8, 0.8] - [0, 112.5]
     area = np.sort(np.minimum((uniforms(stream, origins) * areas).astype(np.int64), areas - 1))
     origin_place = centres[area] + (uniforms(stream, origins, 2) - 0.5) * 0.04
-    destination_place = centres[(uniforms(stream, destinations) * areas).astype(np.int64)]
+    destination_area = (uniforms(stream, destinations) * areas).astype(np.int64)
+    destination_place = centres[destination_area]
     sizes = np.maximum((3 / (uniforms(stream, destinations) + 1e-3) ** 0.7).astype(np.int64), 1)
     pairs = []
     for place, size in enumerate(sizes.tolist()):
@@ -110,7 +124,20 @@ def made_up_state(destinations: int = 400, origins: int = 4000, areas: int = 80)
         found, times = np.unique(np.minimum(homes, origins - 1), return_counts=True)
         pairs.append(np.stack([np.full(len(found), place), found, times]))
     destination, origin, workers = np.concatenate(pairs, axis=1)
-    return State(destination, origin, workers, destination_place, origin_place, area)
+    attributes = {name: _made_up_attribute(name, destination_area[destination], workers) for name in ATTRIBUTES}
+    _, where = np.unique(destination_area, return_inverse=True)
+    return State(destination, origin, workers, destination_place, origin_place, area, where, attributes)
+
+
+def _made_up_attribute(name: str, area: Integers, workers: Integers) -> Integers:
+    """Numbers of workers by value for each pair; shares depend on the area of the destination."""
+    stream = stream_of(f"attribute {name}")
+    cuts = np.sort(uniforms(stream, int(area.max()) + 1, VALUES - 1), axis=1)
+    pair = np.repeat(np.arange(len(workers)), workers)
+    value = (uniforms(stream, len(pair))[:, None] > cuts[area[pair]]).sum(axis=1)
+    counts = np.zeros((len(workers), VALUES), np.int64)
+    np.add.at(counts, (pair, value), 1)
+    return counts
 
 
 @cache

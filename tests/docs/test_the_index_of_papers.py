@@ -39,6 +39,7 @@ PARTS = {
         *numbered("Theorem", "4.1", "4.2", "4.3", "4.4", "5.1", "5.2"),
         *numbered("Lemma", "5.1", "5.2"),
         *numbered("Figure", *range(1, 5)),
+        *("Data", "Attributes"),
     ],
     **{
         number: [name for name, _ in paper_of(number).parts] for number in PAPERS if number not in {"000", "001", "002"}

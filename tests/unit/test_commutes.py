@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,9 @@ from deniable.foundation.errors import InvalidInput
 from deniable.learners.origin_destination.verification import relation
 from deniable.record.statement import relation_in
 from papers import __main__ as command
-from papers.onthemap import commuting, states
+from papers.onthemap import attributes, commuting, data, states
 from papers.onthemap.commuting import WORKED_OUT, biases
-from papers.onthemap.methods import AREAS, METHODS, NOISY, Drawn, drawn
+from papers.onthemap.methods import AREAS, COPY, METHODS, NOISY, Drawn, drawn
 from papers.onthemap.states import made_up_state
 from reports.plots.commutes import draw_commutes, series_of_commutes
 from schemas.spec.plan import plan_release
@@ -170,6 +171,46 @@ def test_methods_of_a_made_up_state_are_in_the_order_of_their_prior_workers() ->
     assert found["pure, origins"].bias > found[AREAS].bias
     assert found[NOISY].prior == 0
     assert all((each.real == found[AREAS].real).all() for each in found.values())
+    copy = drawn(state, np.arange(12), COPY)
+    assert (copy.prior, copy.overlap) == (0, 1)
+    assert abs(copy.errors).max() < 1e-9
+
+
+def test_quantiles_of_commutes_count_workers_and_not_pairs() -> None:
+    near, far = np.array([[41.0, -71.0]]), np.array([[42.0, -71.0]])
+    one = np.zeros(2, np.int64)
+    state = states.State(
+        one, np.arange(2), np.array([9, 1]), near, np.concatenate([near, far]), np.arange(2), one[:1], {}
+    )
+    found = data.commutes_of(state)
+    assert (found[0.5], found[0.9]) == (0, 0)
+    assert found[0.99] == pytest.approx(69.1, abs=0.1)
+
+
+def test_shares_of_attributes_are_compared_by_destination() -> None:
+    real = {"age": np.array([[3, 1, 0], [0, 0, 4]])}
+    ours = {"age": np.array([[1, 1, 2], [0, 2, 2]])}
+    found = attributes.measured(real, ours, Fraction(1))
+    assert found.off["age"].tolist() == [0.5, 0.5]
+    assert found.state["age"] == 0.25
+
+
+def test_as_many_attributes_are_drawn_as_there_are_workers_and_prior_workers_move_them() -> None:
+    counts = np.array([[900, 0, 0], [0, 0, 0], [2, 3, 5]])
+    pure, bounded = (attributes.drawn(counts, Fraction(1), "age", pure=pure) for pure in (True, False))
+    assert pure.sum(axis=1).tolist() == bounded.sum(axis=1).tolist() == [900, 0, 10]
+    # Of 900 workers and 3 times 524 prior workers of pure privacy, 58 % have the attribute.
+    assert 450 < pure[0, 0] < 600 < bounded[0, 0] < 900
+
+
+def test_workers_have_the_attributes_of_their_pairs() -> None:
+    state = made_up_state(20, 100, 5)
+    rows = attributes.workers_of(state)
+    assert len(rows) == state.workers.sum()
+    for column, (name, counts) in enumerate(attributes.counts_of(state).items(), start=1):
+        found = np.zeros_like(counts)
+        np.add.at(found, (rows[:, 0], rows[:, column]), 1)
+        assert (found == counts).all(), name
     everyone = Commuters(np.repeat(state.origin, state.workers), np.repeat(state.destination, state.workers))
     workers, means = mean_commutes(everyone, state.origin_place, state.destination_place)
     assert found[AREAS].workers.tolist() == workers.tolist() == list(state.totals)
