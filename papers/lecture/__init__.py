@@ -3,5 +3,6 @@
 made_up, learning: words under a fixed key, and tables learnt with them. queries: sensitivities, differencing, auditing,
 composition, consistency.
 reconstruction: a table from its statistics. linkage: Weld, Netflix, membership. local: two coins, count-mean sketch.
-synthesis: Private-PGM and DataSynthesizer's modes. pictures: the drawings. paper: the paper.
+synthesis: Private-PGM and DataSynthesizer's modes. report: the figures of a modern report. pictures: the drawings.
+paper: the paper.
 """

@@ -171,6 +171,10 @@ def test_methods_of_a_made_up_state_are_in_the_order_of_their_prior_workers() ->
     assert found["pure, origins"].bias > found[AREAS].bias
     assert found[NOISY].prior == 0
     assert all((each.real == found[AREAS].real).all() for each in found.values())
+    everyone = Commuters(np.repeat(state.origin, state.workers), np.repeat(state.destination, state.workers))
+    workers, means = mean_commutes(everyone, state.origin_place, state.destination_place)
+    assert found[AREAS].workers.tolist() == workers.tolist() == list(state.totals)
+    assert found[AREAS].real == pytest.approx(means)
     copy = drawn(state, np.arange(12), COPY)
     assert (copy.prior, copy.overlap) == (0, 1)
     assert abs(copy.errors).max() < 1e-9
@@ -211,16 +215,12 @@ def test_workers_have_the_attributes_of_their_pairs() -> None:
         found = np.zeros_like(counts)
         np.add.at(found, (rows[:, 0], rows[:, column]), 1)
         assert (found == counts).all(), name
-    everyone = Commuters(np.repeat(state.origin, state.workers), np.repeat(state.destination, state.workers))
-    workers, means = mean_commutes(everyone, state.origin_place, state.destination_place)
-    assert found[AREAS].workers.tolist() == workers.tolist() == list(state.totals)
-    assert found[AREAS].real == pytest.approx(means)
 
 
 def test_biases_are_judged_by_their_standard_errors() -> None:
     def of_bias(bias: float) -> Drawn:
         errors = bias + 0.6 * np.sqrt(100) * np.tile([-1.0, 1.0], 50)
-        return Drawn(np.arange(100), np.zeros(100), errors, 0.0, 0.0)
+        return Drawn(np.arange(100), np.zeros(100), errors, 0.0, np.zeros(100))
 
     assert of_bias(3).deviation == pytest.approx(0.6)
     near = biases({name: of_bias(bias + 2) for name, bias in WORKED_OUT.items()})
