@@ -7,6 +7,7 @@ here. No part of a description is ever learnt from data.
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -17,24 +18,17 @@ from pandera.pandas import Check, Column, DataFrameSchema, Parser
 from deniable.foundation.domain import Attribute, Domain, Person, Value
 from deniable.foundation.errors import InvalidInput
 from deniable.foundation.rules import Rule
-from schemas.kinds import (
-    IDENTIFIER,
-    UNREADABLE,
-    UNREADABLE_TEXT,
-    OpenColumn,
-    boolean,
-    dates,
-    fault_of_column,
-    free_text,
-    identifier,
-    nominal,
-    numeric,
-    open_range,
-    open_values,
-    ordered,
-    usual_missing,
-    values_of,
-)
+from schemas.kinds.booleans import boolean
+from schemas.kinds.dates import dates
+from schemas.kinds.description import IDENTIFIER, Description, described
+from schemas.kinds.durations import duration
+from schemas.kinds.identifiers import free_text, identifier
+from schemas.kinds.missing import usual_missing
+from schemas.kinds.names import nominal, ordered
+from schemas.kinds.numbers import numeric
+from schemas.kinds.open_columns import OpenColumn, open_range, open_values
+from schemas.kinds.soundness import fault_of_column
+from schemas.kinds.values import UNREADABLE, UNREADABLE_TEXT
 from schemas.plain_text import LONGEST_NAME, fault_of_line, fault_of_name, fault_of_paragraph
 from schemas.rules import DescribedColumns, Statement, TotalStatement
 from schemas.written_forms import minutes_of_hhmm
@@ -45,6 +39,7 @@ __all__ = [
     "columns_read",
     "dates",
     "domain_of",
+    "duration",
     "free_text",
     "holds_text",
     "identifier",
@@ -128,35 +123,36 @@ def table(
     _require_sound(columns, reads, computed=recode is not None)
     unit = None if person is None else Person(person, most_records)
     by_person = {} if person is None else {person: _identifier_of(person, columns, (missing or {}).get(person, ()))}
-    columns = {name: column for name, column in columns.items() if _metadata(name, column)["kind"] != IDENTIFIER}
+    columns = {name: column for name, column in columns.items() if described(column, name).is_released}
     if missing_as is not None:
         columns = {name: usual_missing(column, missing_as) for name, column in columns.items()}
-    metadata = {name: _metadata(name, column) for name, column in columns.items()}
-    wanted = dict(reads) if reads is not None else {name: entry["reads"] for name, entry in metadata.items()}
-    sentinels = {name: entry["missing"] for name, entry in metadata.items()} | dict(missing or {})
+    known = {name: described(column, name) for name, column in columns.items()}
+    wanted = dict(reads) if reads is not None else {name: own.read_as for name, own in known.items()}
+    sentinels = {name: own.missing for name, own in known.items()} | dict(missing or {})
     for name, column in by_person.items():
         wanted[name] = str
-        sentinels[name] = _metadata(name, column)["missing"]
+        sentinels[name] = described(column, name).missing
     unread = [name for name, codes in sentinels.items() if codes and name not in wanted]
     if unread:
         raise InvalidInput(f"codes for missing values must belong to columns that are read, got some for {unread[0]}.")
     if target is not None and target not in columns:
         raise InvalidInput(f"the target must be one of {', '.join(columns)}, got {target}.")
-    forms = {name: entry["plain_number"] for name, entry in metadata.items() if entry["plain_number"] is not None}
+    forms = {name: own.plain_number for name, own in known.items() if own.plain_number is not None}
     parsers = [Parser(_typing(wanted, sentinels, forms), name="typed")]
     if universe is not None:
         parsers.append(Parser(_filter(universe), name="universe"))
-    fills = any(entry["missing_as"] is not None for entry in metadata.values())
+    fills = any(own.missing_as is not None for own in known.values())
     if recode is not None:
         parsers.append(Parser(_row_by_row(recode, fills=fills, kept=tuple(by_person)), name="recode"))
-    if fills or any(entry["becomes"] is not None for entry in metadata.values()):
-        parsers.append(Parser(_as_described(metadata), name="as described"))
+    if fills or any(own.becomes is not None for own in known.values()):
+        parsers.append(Parser(_as_described(known), name="as described"))
+    attributes = {name: _attribute(name, own) for name, own in known.items()}
     values = DescribedColumns(
-        {name: values_of(entry) for name, entry in metadata.items()},
-        {name: own for name, entry in metadata.items() if (own := _value_for_missing(entry)) is not None},
+        {name: attribute.values for name, attribute in attributes.items()},  # noqa: PD011 - of an attribute
+        {name: value for name, own in known.items() if (value := _value_for_missing(own)) is not None},
     )
     stated = tuple(statement(values) for statement in rules)
-    _require_no_bins(stated, metadata)
+    _require_no_bins(stated, known)
     schema = DataFrameSchema(
         {**columns, **by_person},
         parsers=parsers,
@@ -195,22 +191,10 @@ def domain_of(schema: DataFrameSchema) -> Domain:
     Raises:
         InvalidInput: the schema was not made by `table`.
     """
-    attributes = []
-    for name, column in schema.columns.items():
-        metadata = _metadata(name, column)
-        if metadata["kind"] == IDENTIFIER:
-            continue
-        attributes.append(
-            Attribute(
-                name=name,
-                values=values_of(metadata),
-                kind=metadata["kind"],
-                buckets=metadata["buckets"],
-                bins=metadata["bins"],
-                missing=metadata["absent"],
-                is_boolean=metadata["is_boolean"],
-            )
-        )
+    descriptions = {name: described(column, name) for name, column in schema.columns.items()}
+    attributes = (
+        _attribute(name, description) for name, description in descriptions.items() if description.is_released
+    )
     known = _table_metadata(schema)
     return Domain(
         tuple(attributes),
@@ -226,10 +210,21 @@ def person_of(schema: DataFrameSchema) -> Person | None:
     return cast("Person | None", _table_metadata(schema).get("person"))
 
 
-def _value_for_missing(metadata: Mapping[str, Any]) -> Value | None:
+def _attribute(name: str, description: Description) -> Attribute:
+    return Attribute(
+        name=name,
+        values=description.values,
+        kind=description.released_kind,
+        buckets=description.buckets,
+        bins=description.bins,
+        missing=description.absent,
+        is_boolean=description.is_boolean,
+    )
+
+
+def _value_for_missing(description: Description) -> Value | None:
     """The value of a column that stands for a missing one and for nothing else; None if there is none."""
-    own: Value | None = metadata["absent"] if metadata["kind"] == "numeric" else metadata["missing_as"]
-    return own
+    return description.absent if description.kind == "numeric" else description.missing_as
 
 
 def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame], pd.Series]:
@@ -237,8 +232,8 @@ def _keeps(columns: Mapping[str, Column], rule: Rule) -> Callable[[pd.DataFrame]
     own = {name: columns[name] for name in rule.attributes if name in columns}
     domain = Domain(
         tuple(
-            Attribute(name, values := values_of(known), known["kind"], tuple(range(len(values))))
-            for name, known in ((name, column.metadata or {}) for name, column in own.items())
+            replace(_attribute(name, described(column)), buckets=tuple(range(len(described(column).values))), bins=None)
+            for name, column in own.items()
         )
     )
 
@@ -270,12 +265,12 @@ def numbers_read(schema: DataFrameSchema) -> tuple[str, ...]:
 
 def holds_text(schema: DataFrameSchema, name: str) -> bool:
     """Whether an attribute's values are text."""
-    return _metadata(name, schema.columns[name])["type"] is str
+    return described(schema.columns[name], name).value_type is str
 
 
 def labels_of(schema: DataFrameSchema) -> dict[str, dict[str, str]]:
     """The labels of values, by attribute and by value as text, if the schema has any."""
-    labels = {name: _metadata(name, column)["labels"] for name, column in schema.columns.items()}
+    labels = {name: described(column, name).labels for name, column in schema.columns.items()}
     return {name: {str(value): text for value, text in of.items()} for name, of in labels.items() if of}
 
 
@@ -322,18 +317,18 @@ def _identifier_of(person: str, columns: Mapping[str, Column], missing: Sequence
     if fault := fault_of_name(person, most=LONGEST_NAME):
         raise InvalidInput(f"the name of a person's column {fault}.")
     column = columns.get(person, identifier())
-    if _metadata(person, column)["kind"] != IDENTIFIER:
+    if described(column, person).kind != IDENTIFIER:
         raise InvalidInput(
             f"the person must be an identifier, which is never released, and {person} is an attribute; describe it by "
             "identifier(), or leave it out of the columns."
         )
-    return identifier(missing=(*missing, *_metadata(person, column)["missing"]), label=column.title or "")
+    return identifier(missing=(*missing, *described(column, person).missing), label=column.title or "")
 
 
-def _require_no_bins(rules: Sequence[Rule], metadata: Mapping[str, Mapping[str, Any]]) -> None:
+def _require_no_bins(rules: Sequence[Rule], known: Mapping[str, Description]) -> None:
     """Refuse rules about numbers that are drawn within bins, because they could not hold exactly."""
     for rule in rules:
-        binned = [name for name in rule.attributes if name in metadata and metadata[name]["bins"] is not None]
+        binned = [name for name in rule.attributes if name in known and known[name].bins is not None]
         if binned:
             raise InvalidInput(
                 f"a rule must be about columns without bins, in which numbers are drawn at the end, got {binned[0]}; "
@@ -345,22 +340,14 @@ def _require_sound(columns: Mapping[str, Column], reads: Mapping[str, Any] | Non
     """Refuse columns that no release can have, or whose values can never occur: all of them at once."""
     faults = []
     for name, column in columns.items():
-        metadata = _metadata(name, column)
-        read_as = None if computed else metadata.get("reads") if reads is None else reads.get(name)
-        if fault := fault_of_column(metadata, read_as):
+        known = described(column, name)
+        read_as = None if computed else known.read_as if reads is None else reads.get(name)
+        if fault := fault_of_column(known, read_as):
             faults.append(f"column {name} {fault}.")
     if len(faults) > 1:
         faults.insert(0, f"the schema is wrong in {len(faults):,} of its columns:")
     if faults:
         raise InvalidInput("\n  ".join(faults))
-
-
-def _metadata(name: str, column: Column) -> dict[str, Any]:
-    """The metadata of a kind on a column."""
-    metadata: dict[str, Any] = column.metadata or {}
-    if "kind" not in metadata:
-        raise InvalidInput(f"column {name} must be described by schemas.table.nominal or numeric, or as another kind.")
-    return metadata
 
 
 def _table_metadata(schema: DataFrameSchema) -> dict[str, Any]:
@@ -444,16 +431,16 @@ def _filter(universe: Universe) -> Recode:
     return in_universe
 
 
-def _as_described(metadata: Mapping[str, Mapping[str, Any]]) -> Recode:
+def _as_described(known: Mapping[str, Description]) -> Recode:
     """Make a parser that rounds, clips, groups and fills columns as their kinds state."""
 
     def described(frame: pd.DataFrame) -> pd.DataFrame:
         changed = {}
-        for name, entry in metadata.items():
+        for name, own in known.items():
             if name not in frame:
                 continue
-            column = frame[name] if entry["becomes"] is None else entry["becomes"](frame[name])
-            changed[name] = column if entry["missing_as"] is None else column.fillna(entry["missing_as"])
+            column = frame[name] if own.becomes is None else own.becomes(frame[name])
+            changed[name] = column if own.missing_as is None else column.fillna(own.missing_as)
         return frame.assign(**changed)
 
     return described

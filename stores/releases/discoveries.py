@@ -24,6 +24,7 @@ from deniable.privacy.rounding import claimed
 from deniable.record.attestation import DISCOVERY, statement
 from deniable.verification.discovery import DOCUMENT, answers_in
 from deniable.verification.release import RECORD
+from schemas.kinds.description import described
 from schemas.references import Audience, Reference
 from schemas.spec.release_spec import ReleaseSpec
 from stores.keys.signed_record import signed_now
@@ -76,7 +77,7 @@ def nobody(spec: ReleaseSpec) -> list[str]:
     """Return the texts by which the source marks a missing person identifier, in order."""
     if spec.person is None:
         return []
-    return sorted(str(code) for code in (spec.schema.columns[spec.person.column].metadata or {}).get("missing", ()))
+    return sorted(str(code) for code in described(spec.schema.columns[spec.person.column]).missing)
 
 
 def begun_before(state: Path, spec: ReleaseSpec, request: str) -> Begun | None:

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from pandera.pandas import DataFrameSchema
 
+from schemas.kinds.description import described
 from schemas.spec.release_spec import ReleaseSpec
 from stores.tables.sources.reading import opened_source
 from stores.tables.tables import VALID, frame_of
@@ -49,7 +50,7 @@ class Fit(Findings):
             frame: rows as they were read, numbered from 0.
         """
         self._at_fault, self._frame = {}, frame
-        self._of_codes = {name for name, column in schema.columns.items() if (column.metadata or {}).get("by_code")}
+        self._of_codes = {name for name, column in schema.columns.items() if described(column, name).by_code}
         recoded = examine(schema, frame, self)
         left_out = recoded.index[~recoded[VALID]]
         faults = pd.Series(0, left_out)

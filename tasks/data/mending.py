@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
-from typing import Any, Final
+from typing import Final
 
 from ruamel.yaml import YAML
 
 from deniable.foundation.domain import FALSE, TRUE, TRUTH_VALUES
 from schemas.amending import as_literal, with_argument, with_description
-from schemas.kinds import Period, periods_of, times_of
+from schemas.kinds.dates import Period, periods_of, times_of
+from schemas.kinds.description import Description, described
 from schemas.spec.release_spec import FileSource, ReleaseSpec
 from schemas.spec.source_kinds import TEXT, is_of
 from schemas.table import numbers_read
@@ -96,8 +97,7 @@ def proposals_of(spec: ReleaseSpec, fit: Fit) -> tuple[Proposal, ...]:
         if column in spec.schema.columns and values and column not in with_commas:
             columns.setdefault(column, {})[finding] = values
     for name, findings in columns.items():
-        if known := spec.schema.columns[name].metadata:
-            found += _Misfit(name, known, findings).proposals()
+        found += _Misfit(name, described(spec.schema.columns[name], name), findings).proposals()
     return tuple({(each.column, each.line): each for each in found}.values())
 
 
@@ -171,7 +171,7 @@ class _Misfit:
     """
 
     column: str
-    known: Mapping[str, Any]
+    known: Description
     findings: Mapping[str, Values]
     _found: list[Proposal] = field(default_factory=list)
 
@@ -180,17 +180,17 @@ class _Misfit:
         every: Counter[str] = Counter()
         for values in self.findings.values():
             every |= Counter(values)
-        labels = {_plain(text) for text in self.known["labels"].values()}
+        labels = {_plain(text) for text in self.known.labels.values()}
         absent = [code for code in _USUAL_MISSING if code in every and _plain(code) not in labels]
         if absent:
             reason = "codes that usually mean missing are not stated as such"
-            self._propose(reason, "missing", [*self.known["missing"], *absent])
+            self._propose(reason, "missing", [*self.known.missing, *absent])
         left = {text: count for text, count in every.items() if text not in absent}
-        if self.known["kind"] == "numeric":
+        if self.known.kind == "numeric":
             self._numbers(left, absent)
-        elif self.known["is_of_dates"]:
+        elif self.known.is_of_dates:
             self._dates(left)
-        elif self.known["is_boolean"]:
+        elif self.known.is_boolean:
             self._truths(left)
         elif left:
             self._names(left)
@@ -208,9 +208,9 @@ class _Misfit:
 
     @property
     def _function(self) -> str:
-        if self.known["is_of_dates"]:
+        if self.known.is_of_dates:
             return "dates"
-        return "boolean" if self.known["is_boolean"] else str(self.known["kind"])
+        return "boolean" if self.known.is_boolean else str(self.known.kind)
 
     def _numbers(self, left: Values, absent: list[str]) -> None:
         texts = {text: count for text, count in left.items() if not _is_number(text)}
@@ -231,7 +231,7 @@ class _Misfit:
         codes = [code for code in _USUAL_CODES if code in numbers or f"{code}.0" in numbers]
         codes = [code for code in codes if not self._holds(float(code))]
         if codes:
-            stated = [*self.known["missing"], *absent, *map(int, codes)]
+            stated = [*self.known.missing, *absent, *map(int, codes)]
             self._propose("codes beyond the range usually mean missing", "missing", stated, is_certain=False)
         beyond = {text for text in self.findings.get("out of range", {}) if text in numbers}
         if {folded(text) for text in beyond} - {*codes}:
@@ -250,10 +250,10 @@ class _Misfit:
         return is_held
 
     def _holds(self, number: float) -> bool:
-        values, bins = self.known["values"], self.known["bins"]
-        if bins is not None or self.known["becomes"] is not None:
-            last = max(values) if bins is None else max(bins.last)
-            return bool(min(values) <= number <= last)
+        values, bins = [float(value) for value in self.known.values], self.known.bins
+        if bins is not None or self.known.becomes is not None:
+            last = max(values) if bins is None else max(map(float, bins.last))
+            return min(values) <= number <= last
         return number in values
 
     def _dates(self, left: Values) -> None:
@@ -272,8 +272,8 @@ class _Misfit:
     def _in_period(self, form: str, values: Values) -> Reading:
         """Whether a text is a date of the column in a form."""
         times = times_of(values, form)
-        listed = {str(value) for value in self.known["values"]}
-        known = next(value for value in self.known["values"] if value != self.known["missing_as"])
+        listed = {str(value) for value in self.known.values}
+        known = next(str(value) for value in self.known.values if value != self.known.missing_as)
         by: Period = "quarter" if "Q" in known else {10: "day", 7: "month", 4: "year"}[len(known)]  # type: ignore[assignment]
         periods = periods_of(times, by)
         held = {
@@ -295,9 +295,9 @@ class _Misfit:
     def _names(self, left: Values) -> None:
         """Codes that the codebook writes otherwise."""
         known = self.known
-        listed = [str(value) for value in known["values"] if value != known["missing_as"]]
+        listed = [str(value) for value in known.values if value != known.missing_as]
         widths = {len(value) for value in listed if value.isascii() and value.isdigit()}
-        labels = {_plain(text): value for value, text in known["labels"].items()}
+        labels = {_plain(text): value for value, text in known.labels.items()}
         folds = {_plain(value) for value in listed}
         truths = {truth_of(value) for value in listed}
         if truths == {*TRUTH_VALUES} and len(listed) == len(truths) and _explains(left, truth_of):
@@ -307,28 +307,28 @@ class _Misfit:
         elif _explains(left, lambda text: _plain(text) in folds) and len(folds) == len(listed):
             reason = "codes differ from the codebook's by case or blanks alone"
             self._propose(reason, "any_case", value=True)
-        elif labels and not known["by_code"] and _explains(left, lambda text: _plain(text) in labels or text in listed):
-            by = {str(text): value for value, text in known["labels"].items()}
-            by |= {str(value): value for value in known["values"] if value != known["missing_as"]}
+        elif labels and not known.by_code and _explains(left, lambda text: _plain(text) in labels or text in listed):
+            by = {str(text): value for value, text in known.labels.items()}
+            by |= {str(value): value for value in known.values if value != known.missing_as}
             typed = "{" + ", ".join(f"{as_literal(text)}: {as_literal(value)}" for text, value in by.items()) + "}"
             # The argument is read as it is written, and a further one may follow it.
             case = "" if {*left} <= {*by} else ", any_case=True"
             self._propose("the table has the labels in the place of the codes", "by", _Typed(typed + case))
-        elif known["kind"] == "nominal" and known["type"] is str:
+        elif known.kind == "nominal" and known.value_type is str:
             reason = "codes are not in the codebook: add those that a newer one has, or let all others become one value"
             self._propose(reason, "other", "other", is_certain=False)
 
     def _become_boolean(self) -> None:
         """Propose that two names are truth values."""
         known = self.known
-        labels = {truth_of(value): text for value, text in known["labels"].items() if truth_of(value) is not None}
+        labels = {truth_of(value): text for value, text in known.labels.items() if truth_of(value) is not None}
         parts = (
             ["{" + ", ".join(f'"{value}": {as_literal(text)}' for value, text in labels.items()) + "}"]
             if labels
             else []
         )
-        parts += [f"missing={as_literal([*known['missing']])}"] if known["missing"] else []
-        parts += [f"missing_as={as_literal(str(known['missing_as']))}"] if known["missing_as"] is not None else []
+        parts += [f"missing={as_literal([*known.missing])}"] if known.missing else []
+        parts += [f"missing_as={as_literal(str(known.missing_as))}"] if known.missing_as is not None else []
         text = f"boolean({', '.join(parts)})"
         self._found.append(
             Proposal(

@@ -1,11 +1,9 @@
-"""What this project relies on in numba, llvmlite, pandera and Dask, beyond what they document."""
+"""What this project relies on in numba, llvmlite and Dask, beyond what they document."""
 
 import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import pandera.pandas as pa
 from numba import njit, types
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
@@ -55,20 +53,6 @@ def test_numba_calls_the_kernel_that_was_registered_for_a_type_of_arrays() -> No
 
     assert isinstance(total_of_floats, Dispatcher)
     assert float(call(_Floats(np.ones(3)))) == 3
-
-
-def test_pandera_keeps_the_function_of_a_check() -> None:
-    def positive(column: pd.Series) -> pd.Series:
-        return column > 0
-
-    check = pa.Check(positive, name="positive")
-    assert check._check_fn(pd.Series([1, -1])).tolist() == [True, False]
-    assert pa.Check.in_range(0, 1).statistics == {
-        "min_value": 0,
-        "max_value": 1,
-        "include_min": True,
-        "include_max": True,
-    }
 
 
 def test_dask_names_workers_that_were_killed_and_encrypts_by_files() -> None:

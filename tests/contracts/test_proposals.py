@@ -14,8 +14,8 @@ from schemas.codebooks.codebook import Codebook, Entry, Variable
 from schemas.codebooks.drafting import draft_of, schema_text
 from schemas.codebooks.proposals import proposal_lines, proposed, with_proposals
 from schemas.codebooks.settling import Described, LeftOut
-from schemas.kinds import nominal, numeric, open_range, open_values
-from schemas.table import open_columns_of, table
+from schemas.kinds.description import described
+from schemas.table import nominal, numeric, open_columns_of, open_range, open_values, table
 
 MISSING = {"charge": ["?"], "income": ["-9"]}
 PLAN = DiscoveryPlan(questions=asked(["charge"], ["income"], MISSING), epsilon=Fraction(2), delta=Fraction(1, 10**6))
@@ -41,8 +41,8 @@ def test_proposals_are_lines_that_describe_columns() -> None:
     made: dict[str, object] = {}
     exec("made.update({" + "\n".join(lines) + "})", {"nominal": nominal, "numeric": numeric, "made": made})  # noqa: S102
     schema = table(made)  # type: ignore[arg-type]
-    assert schema.columns["charge"].metadata["values"] == ("other", "theft", "other (2)", "missing")
-    assert schema.columns["income"].metadata["bins"] is not None
+    assert described(schema.columns["charge"]).values == ("other", "theft", "other (2)", "missing")
+    assert described(schema.columns["income"]).bins is not None
     assert all("d-1" in line for line in lines if line.lstrip().startswith("#"))
 
 

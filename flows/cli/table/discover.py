@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deniable.discovery.plan import DiscoveryPlan
     from flows.discovery import Discovered
     from schemas.codebooks.settling import Described, LeftOut
-    from schemas.kinds import OpenColumn
+    from schemas.kinds.open_columns import OpenColumn
     from schemas.spec.release_spec import ReleaseSpec
 
 OK, REFUSED = 0, 1
@@ -132,12 +132,14 @@ def _missing_of(spec: "ReleaseSpec", name: str) -> list[str]:
     if column is None:
         declared = _declared(spec).get(name)
         return [] if declared is None else [str(code) for code in declared.missing]
-    metadata = column.metadata or {}
-    if metadata["kind"] == "identifier":
+    from schemas.kinds.description import described  # noqa: PLC0415 - imports pandera
+
+    known = described(column, name)
+    if not known.is_released:
         raise InvalidInput(
             f"a discovery must be about columns that may be released, and {name} is an identifier; leave it out."
         )
-    return [str(code) for code in metadata["missing"]]
+    return [str(code) for code in known.missing]
 
 
 def _number(name: str, stated: str) -> Fraction:
