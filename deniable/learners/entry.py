@@ -104,6 +104,15 @@ class LearnerEntry(Strict):
         field = cls.model_fields.get("structure")
         return field is not None and field.is_required() and "structure" not in cls.leaves
 
+    @classmethod
+    def recorded(cls, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The entry in a record, with what the version that wrote it implied and later ones decide otherwise.
+
+        Args:
+            document: the entry as a document.
+        """
+        return document
+
     def of_record(self, most_records: int) -> Self:
         """The same learner with its budgets for one record, given those for a person.
 

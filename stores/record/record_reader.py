@@ -4,9 +4,12 @@ deniable.verification.release checks whether the statements of a record hold.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from deniable.foundation.errors import InvalidInput, Refused
+from deniable.learners.registry import LEARNERS, entry_of
 from deniable.record.attestation import Envelope, verify
 from deniable.record.trust import TrustedKeys
 from schemas.provenance import RECORD, Provenance
@@ -145,5 +148,14 @@ def recorded_spec(record: Provenance, folder: Path, source: Path | str | None = 
         (folder / schema.dataset).write_bytes(schema.source.encode())
     taken = {"kind": "file", "path": whole_place(source) if source else "snapshot.parquet"}
     path = folder / "spec.yaml"
-    path.write_text(json.dumps({**document, "source": taken}, indent=1), encoding="utf-8")
+    written = {**document, **_with_what_it_implied(document), "source": taken}
+    path.write_text(json.dumps(written, indent=1), encoding="utf-8")
     return load_spec(path)
+
+
+def _with_what_it_implied(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The learner's entry in a recorded spec, with what the version that wrote it implied."""
+    learner = document.get("learner")
+    if not isinstance(learner, Mapping) or learner.get("kind") not in LEARNERS:
+        return {}
+    return {"learner": entry_of(learner["kind"]).recorded(learner)}

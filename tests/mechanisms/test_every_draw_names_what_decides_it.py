@@ -26,7 +26,7 @@ _IN_THE_URNS |= {"destination", "origin", "privacy", "coarsen", "population", "t
 """Settings that the urns' document lists, which is an input of the draws."""
 _IN_THE_WEIGHTS = {"epsilon", "division"}
 """Settings that decide prior weights, and nothing else."""
-_NO_PART_OF_DRAWS = {"accept_no_differential_privacy", "certificate"}
+_NO_PART_OF_DRAWS = {"accept_no_differential_privacy", "certificate", "sampling_bound"}
 _ONLY_IF_GIVEN = {"seed_file", "alpha_shape", "prior_workers", "sampling_of", "sampling_by_distance"}
 """Settings that are not named at their default, which is that of specs of earlier versions."""
 _CHARGED_ONLY = {"learner", "records", "chunk_candidates", "fit_rows", "sets", "shared", "diversity", "sensitive"}

@@ -49,12 +49,33 @@ MUTANTS = (
         ),
     ),
     *faults(
+        "deniable/learners/origin_destination/domain_sampling.py",
+        (
+            "_CONTEXT.fma(rest, alone, share)",
+            "_CONTEXT.fma(rest, share, share)",
+            "that without an origin others are drawn more often is not charged",
+            _LAWS + "test_a_charge_of_fourteen_is_two_where_two_are_found",
+        ),
+        (
+            "others if origins == 2 else [*others, both]",
+            "others",
+            "that an origin is emptied and another one filled at once is not charged",
+            _LAWS + "test_theorem_d_bounds_every_ratio_and_cannot_be_less",
+        ),
+    ),
+    *faults(
         "deniable/learners/origin_destination/plan.py",
         (
-            "epsilon += log_above(1 / self.kept) + ceil(alpha) * log_above(Fraction(2))",
-            "epsilon += ceil(alpha) * log_above(Fraction(2))",
+            "            epsilon += self._added_by_sampling(self.kept)\n",
+            "            pass\n",
             "that an origin without workers may be left out is not charged",
             _LAWS + "test_domain_sampling_spends_no_more_than_it_claims_and_is_not_free",
+        ),
+        (
+            'sampling_bound=asked.get("sampling_bound") or "theorem_5_2"',
+            'sampling_bound=asked.get("sampling_bound") or "theorem_D"',
+            "records of earlier versions are verified by a later theorem",
+            _FLOWS + "test_a_record_of_an_earlier_version_is_charged_by_the_theorem_of_that_version",
         ),
         (
             "epsilon = before_sampling(epsilon, self.read)",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, exp, expm1
+from math import ceil, exp, expm1, log1p
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from deniable.foundation.keys import Parameter, ReleaseKey, WordStream
 from deniable.foundation.noise import DiscreteLaplace
 from deniable.foundation.tables import FamilyCounts
 from deniable.learners.origin_destination import bounds
+from deniable.learners.origin_destination.domain_sampling import _growth, added_by_theorem_d, log_above
 from deniable.learners.origin_destination.draws import FlowCounts, Within, draws, staying_by_distance, staying_origins
 from deniable.learners.origin_destination.plan import (
     FlowsPlan,
@@ -26,7 +27,6 @@ from deniable.learners.origin_destination.plan import (
     apportioned,
     draws_of,
     kept_probability,
-    log_above,
     plan_of,
     urns_document,
 )
@@ -221,9 +221,46 @@ def test_domain_sampling_and_accept_reject_are_charged() -> None:
     kept = kept_probability(Fraction(1, 20))
     assert kept <= Fraction(1, 20)
     assert sampled.epsilon is not None
-    assert sampled.epsilon >= 2 + log_above(1 / kept) + log_above(Fraction(2))
+    assert 2 + log_above(1 / kept) <= sampled.epsilon < 2 + log_above(1 / kept) + log_above(Fraction(2))
     (accepted,) = expected_draws({"learner": dict(entry(**asked, accept_reject=True)), "split": WHOLE}, DOMAIN)
     assert accepted.delta == Fraction(1, 100) + Fraction(1, 100) ** 64
+
+
+def test_a_record_of_an_earlier_version_is_charged_by_the_theorem_of_that_version() -> None:
+    """Such a record has no `sampling_bound`: theorem 5.2 decides, for its verification and for its replay."""
+    asked = entry(**_SAMPLED)
+    assert asked.sampling_bound == "theorem_D"
+    document = asked.model_dump(mode="json")
+    earlier = {name: value for name, value in document.items() if name != "sampling_bound"}
+    (before,), (now,) = (expected_draws({"learner": each, "split": WHOLE}, DOMAIN) for each in (earlier, document))
+    by_5_2 = log_above(1 / kept_probability(Fraction(1, 2))) + log_above(Fraction(2))
+    assert before.epsilon == asked.epsilon + by_5_2
+    assert now.epsilon is not None
+    assert now.epsilon < before.epsilon
+    again = entry(**Entry.recorded(earlier))
+    assert again.sampling_bound == "theorem_5_2"
+    assert plan_of(dict(again), DOMAIN).events == (before,)
+    for current in (document, entry().model_dump(mode="json")):
+        assert Entry.recorded(current) == current
+    assert "sampling_bound" not in entry().model_dump(), "nothing is said of it without sampling"
+
+
+def test_the_destination_that_domain_sampling_costs_most_is_charged() -> None:
+    plan = plan_of(dict(entry(**_SAMPLED)), DOMAIN)
+    costs = {n: added_by_theorem_d(n, 6, Fraction(1, 2), plan.prior(n, n)) for n in (3, 5)}
+    (event,) = plan.events
+    assert event.epsilon == plan.epsilon + max(costs.values())
+    assert costs[3] != costs[5]
+    nobody = entry(**_SAMPLED | {"totals": dict.fromkeys(TOTALS, 0)})
+    assert plan_of(dict(nobody), DOMAIN).events[0].epsilon == plan.epsilon
+
+
+@pytest.mark.parametrize(("people", "prior"), [(1, 3000), (64, UNIT // 3), (65, UNIT), (700, 5 * UNIT), (5000, 1)])
+def test_the_growth_of_many_weights_is_bounded_from_above_and_nearly_exact(people: int, prior: int) -> None:
+    alpha = Fraction(prior, UNIT)
+    exact = sum(log1p(alpha / (people + 2 * alpha + t)) for t in range(people))
+    bound = float(_growth(people, 2, prior).ln())
+    assert exact * (1 - 1e-12) <= bound <= exact * (1 + 1e-5)
 
 
 def test_a_split_does_not_lower_epsilon_where_origins_alone_are_protected() -> None:
@@ -317,6 +354,7 @@ _SAMPLED: dict[str, Any] = {
             {"privacy": "pdp", "delta": Fraction(1, 100), "prior_workers": {"h1": 1}},
             "the bounds for pdp are proved for equal prior weights alone",
         ),
+        ({"sampling_bound": "theorem_D"}, "must be left out without sampling, to whose cost it applies"),
         ({"sampling_of": {"mill": {"h1": 1}}}, "must have a sampling, which is charged"),
         ({**_SAMPLED, "sampling_of": {"mill": {"h1": Fraction(1, 3)}}}, "no probability below sampling in sampling_of"),
         ({**_SAMPLED, "sampling_of": {"mine": {"h1": 1}}}, "must be of destinations, got mine"),

@@ -24,6 +24,7 @@ from deniable.learners.multinomial_sets.combining import combine, fully_syntheti
 from deniable.learners.multinomial_sets.exact import moments
 from deniable.learners.multinomial_sets.posterior import binary_posterior, multinomial_posterior
 from deniable.learners.origin_destination import bounds
+from deniable.learners.origin_destination.domain_sampling import added_by_theorem_5_2
 from deniable.learners.origin_destination.draws import is_acceptable
 from deniable.learners.pegs.plan import key_of
 from deniable.learners.privbayes.plan import network_plan
@@ -231,7 +232,8 @@ def test_flows(known: Vectors) -> None:
     for name, right in vector["accept_eps"].items():
         asked = asked_in(name)
         assert bounds.acceptance_growth(right, asked["p"]) == pytest.approx(asked["g"], rel=1e-9)
-    assert bounds.domain_sampling_cost(0.0378, 0.039764) == pytest.approx(vector["algorithm2_extra"])
+    added = added_by_theorem_5_2(Fraction(378, 10_000), ceil(0.039764 * UNIT))
+    assert float(added) == pytest.approx(vector["algorithm2_extra"])
     assert vector["algorithm2_extra"] == pytest.approx(log(1 / 0.0378) + ceil(0.039764) * log(2))
 
 

@@ -398,15 +398,3 @@ def _steps_below(weight: float, many: int) -> list[float]:
 def acceptance_growth(epsilon: float, delta: float) -> float:
     """G of accept/reject: with p = delta, ln((g + 1) / (1 - p)) is epsilon."""
     return exp(epsilon) * (1 - delta) - 1
-
-
-def domain_sampling_cost(kept: float, alpha: float) -> float:
-    """The increase of epsilon due to domain sampling: ln(1/f) + ceil(alpha) ln 2, for m = n.
-
-    Args:
-        kept: smallest probability f with which an empty origin stays in the domain.
-        alpha: largest prior weight.
-
-    Source: the paper, theorem 5.2.
-    """
-    return log(1 / kept) + ceil(alpha) * log(2)

@@ -22,6 +22,7 @@ from deniable.learners.origin_destination.bounds import (
     theorem_4_4_alpha,
     theorem_o_alpha,
 )
+from deniable.learners.origin_destination.domain_sampling import added_by_theorem_5_2, added_by_theorem_d
 from deniable.privacy.loss import ApproximateEvent, MechanismEvent
 from deniable.privacy.urn_costs import UNIT, prior_for, require_mass
 
@@ -38,7 +39,6 @@ _FEW = 1000
 _ONE_SEARCHES: Final = Lock()
 _REMEMBERED = 1 << 16
 _CONTEXT = Context(prec=80)
-_MARGIN = Decimal(10) ** -60
 _DIGITS = Decimal(10) ** -20
 # The accounting of a split uses floating-point arithmetic.
 _LOST_BY_FLOATS = Decimal(10) ** -12
@@ -59,6 +59,7 @@ class FlowsPlan:
         totals: public number of workers of each destination; None if measured.
         read: probability with which a worker is in the part of the rows that is counted.
         by_distance: how the probability with which an empty origin stays depends on its distance, in words.
+        sampling_bound: the theorem on what domain sampling adds to epsilon, `theorem_D` or `theorem_5_2`.
     """
 
     destinations: int
@@ -71,6 +72,7 @@ class FlowsPlan:
     totals: tuple[int, ...] | None = None
     read: Fraction = Fraction(1)
     by_distance: str = ""
+    sampling_bound: str = "theorem_D"
 
     def prior(self, people: int, draws: int) -> int:
         """Prior weight of each origin of a destination, in units of 1 / 2^20 workers; 0 if nothing is drawn.
@@ -123,8 +125,7 @@ class FlowsPlan:
             return ()
         epsilon, delta = self.epsilon, self.delta
         if self.kept is not None:
-            alpha = Fraction(max((self.prior(n, n) for n in self.totals or () if n), default=0), UNIT)
-            epsilon += log_above(1 / self.kept) + ceil(alpha) * log_above(Fraction(2))
+            epsilon += self._added_by_sampling(self.kept)
         if self.accept_reject:
             delta += delta**TRIES
         if self.delta > 0:
@@ -138,6 +139,14 @@ class FlowsPlan:
                 delta_per_output=delta,
             ),
         )
+
+    def _added_by_sampling(self, kept: Fraction) -> Fraction:
+        """The epsilon that domain sampling adds: that of the destination for which it is largest."""
+        priors = {people: self.prior(people, people) for people in {*(self.totals or ())} if people}
+        if self.sampling_bound == "theorem_5_2":
+            return added_by_theorem_5_2(kept, max(priors.values(), default=0))
+        found = (added_by_theorem_d(people, self.origins, kept, prior) for people, prior in priors.items())
+        return max(found, default=Fraction(0))
 
 
 @lru_cache(_REMEMBERED)
@@ -177,13 +186,6 @@ def _probabilistic_prior(
     else:
         return pure
     return min(max(prior, 1), pure)
-
-
-def log_above(number: Fraction) -> Fraction:
-    """The natural logarithm of a number of 1 or more, rounded up to 20 decimals."""
-    value = _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
-    above = _CONTEXT.add(_CONTEXT.ln(value), _MARGIN)
-    return max(Fraction(above.quantize(_DIGITS, rounding=ROUND_CEILING, context=_CONTEXT)), Fraction(0))
 
 
 def before_sampling(epsilon: Fraction, read: Fraction) -> Fraction:
@@ -235,6 +237,8 @@ def plan_of(asked: Mapping[str, Any], domain: Domain, read: Fraction = Fraction(
         totals=None if totals is None else totals_in_order(totals, destination.values),
         read=read,
         by_distance=_in_words(asked.get("sampling_by_distance"), asked["sampling"]),
+        # Records of earlier versions have no such entry, and were charged by theorem 5.2.
+        sampling_bound=asked.get("sampling_bound") or "theorem_5_2",
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from hashlib import sha256
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -95,6 +95,7 @@ class Entry(LearnerEntry):
         sampling_of: for destinations, origins that stay with a probability other than `sampling`, such as one from a
             public histogram of commute distances; at least `sampling`, which is charged. Origins are not coarsened.
         sampling_by_distance: the same for all pairs, as a function of their distance, in place of `sampling_of`.
+        sampling_bound: the theorem on what `sampling` adds to epsilon: `theorem_D`, or `theorem_5_2` of the paper.
         accept_reject: whether draws too far from the counts are redrawn, for `pdp`.
     """
 
@@ -131,7 +132,16 @@ class Entry(LearnerEntry):
     sampling_by_distance: SamplingByDistance | None = Field(
         default=None, validate_default=True, exclude_if=lambda function: function is None
     )
+    sampling_bound: Literal["theorem_D", "theorem_5_2"] | None = Field(
+        default=None, validate_default=True, exclude_if=lambda bound: bound is None
+    )
     accept_reject: bool = False
+
+    @classmethod
+    def recorded(cls, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Earlier versions charged domain sampling by theorem 5.2."""
+        is_earlier = document.get("sampling") is not None and "sampling_bound" not in document
+        return {**document, "sampling_bound": "theorem_5_2"} if is_earlier else document
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -158,6 +168,15 @@ class Entry(LearnerEntry):
             if unknown := sorted(set(weights) - known):
                 raise ValueError(f"must be of origins, got {unknown[0]}")
         return weights
+
+    @field_validator("sampling_bound")
+    @classmethod
+    def _is_of_sampling(cls, bound: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("sampling") is None:
+            if bound is not None:
+                raise ValueError("must be left out without sampling, to whose cost it applies")
+            return None
+        return bound or "theorem_D"
 
     @field_validator("sampling_of")
     @classmethod
