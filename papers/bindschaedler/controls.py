@@ -142,7 +142,9 @@ def controlled(people: People) -> Part:
         "shuffled score as independent values do. The evaluation would recommend the copy for everything that it "
         f"judges, {len(copy.grades)} uses, and calls it {copy.verdict}, because attacks find it. Shuffled records "
         f"give nobody away, and are good for {_good(apart)} uses, such as shares of single attributes, but not for "
-        f"classification; those of the log-linear learner are good for {_good(model)}. Figures of trees differ by "
+        f"classification: their verdict is {apart.verdict}, because it counts uses, and most of them need no relation "
+        "between attributes, so a reader must look at the uses, too. Those of the log-linear learner are good for "
+        f"{_good(model)}. Figures of trees differ by "
         "chance, because rows are in another order. Figures 3 and 4 and Tables 3 to 5 compare the copy and the "
         "shuffled records by their own figures.",
         product=(
@@ -160,7 +162,7 @@ def controlled(people: People) -> Part:
             ("figure", REALS, COPY, _INDEPENDENT, SHUFFLED, LOGLINEAR),
             (
                 *(
-                    (f"`{name}`", *(f"{own.figures[each]:.4g}" for own, each in (
+                    (name, *(f"{own.figures[each]:.4g}" for own, each in (
                         (copy, real), (copy, name), (copy, independent), (apart, name), (model, name),
                     )))
                     for name in names for real, independent in [_beside(name)]

@@ -112,7 +112,7 @@ def reported(rows: int) -> Part:
         table=Table(
             ("figure of others", "ours", "real half", "independent values", "released", "what differs"),
             (
-                *((goal, f"`{name}`", _beside(found, name, "training"), _beside(found, name, "baseline"),
+                *((goal, name, _beside(found, name, "training"), _beside(found, name, "baseline"),
                    _shown(found, name), words) for goal, name, words in _GOALS),
                 *((goal, "none", "", "", "", words) for goal, words in _ABSENT),
             ),

@@ -24,12 +24,13 @@ PARTS = {
         *numbered("Mechanism", 1),
         *numbered("Privacy Test", 1, 2),
         *numbered("Theorem", *range(1, 5)),
+        *("Synthesis", "Marginals", "Structure", "Entropies", "Parameters", "Early end"),
         *numbered("Figure", *range(1, 7)),
         *numbered("Table", *range(1, 6)),
         "Controls",
     ],
     "001": [
-        *("PeGS", "PeGS.rs", "PMI", "Hashing", "Prior weight", "l-diversity"),
+        *("PeGS", "PeGS.rs", "PMI", "Hashing", "Prior weight", "Measures", "l-diversity"),
         *numbered("Figure", *range(1, 10)),
         *numbered("Table", *range(1, 4)),
     ],
@@ -41,9 +42,8 @@ PARTS = {
         *numbered("Figure", *range(1, 5)),
         *("Data", "Attributes"),
     ],
-    **{
-        number: [name for name, _ in paper_of(number).parts] for number in PAPERS if number not in {"000", "001", "002"}
-    },
+    "003": [name for name, _ in paper_of("003").parts],
+    "004": ["MST", "NIST-MST", *(name for name, _ in paper_of("004").parts)],
 }
 
 
