@@ -145,6 +145,14 @@ def test_the_example_is_a_spec_that_charges_one_destination(example: Path) -> No
     assert len((example.parent / "commuters.csv").read_text(encoding="utf-8").splitlines()) == 1 + sum(totals.values())
 
 
+def test_attributes_of_the_example_are_specs_that_are_charged_to_the_budget_of_the_origins(example: Path) -> None:
+    specs = [load_spec(example), *(load_spec(example.parent / f"commuters_{name}.yaml") for name in states.ATTRIBUTES)]
+    totals = [plan_release(spec).accounts.total for spec in specs]
+    assert {spec.budget.dataset for spec in specs} == {"commuters-replaced"}
+    assert sum(total.epsilon for total in totals if total) == pytest.approx(4.6 + 3, abs=1e-4)
+    assert len({tuple(sorted((spec.learner.model_dump()["totals"] or {}).items())) for spec in specs}) == 1
+
+
 @pytest.mark.slow
 def test_the_workers_of_a_real_state_are_a_spec_too(tmp_path: Path, shared: Path) -> None:
     script = shutil.copy(ROOT / "examples" / "commuters" / "make_commuters.py", tmp_path)
@@ -159,6 +167,9 @@ def test_the_workers_of_a_real_state_are_a_spec_too(tmp_path: Path, shared: Path
     assert not {*others} & set(spec.evaluation.commutes.places if spec.evaluation.commutes else ())
     assert spec.domain.cardinalities[1] == 241
     assert spec.evaluation.commutes is not None
+    ages = load_spec(tmp_path / "commuters_age.yaml")
+    assert ages.synthesis.records == spec.synthesis.records
+    assert ages.domain.attributes[0].values == ("29 or younger", "30 to 54", "55 or older")
 
 
 @pytest.mark.slow
