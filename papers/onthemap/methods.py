@@ -20,12 +20,14 @@ from papers.onthemap.published import DELTA, EPSILON, KEPT, QUANTILES
 from papers.onthemap.states import State
 
 SAMPLED: Final = "theorem O, domain sampling"
+SAMPLED_BY_4_4: Final = "theorem 4.4, domain sampling"
 NEAR: Final = "theorem O, domain sampling by distance"
 AREAS: Final = "theorem O, areas"
 METHODS: Final = {
     "pure, origins": (Fraction(0), "theorem_O", False, False),
     "theorem 4.4, origins": (DELTA, "theorem_4_4", False, False),
     "theorem O, origins": (DELTA, "theorem_O", False, False),
+    SAMPLED_BY_4_4: (DELTA, "theorem_4_4", True, False),
     SAMPLED: (DELTA, "theorem_O", True, False),
     NEAR: (DELTA, "theorem_O", True, False),
     "pure, areas": (Fraction(0), "theorem_O", False, True),

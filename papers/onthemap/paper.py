@@ -6,6 +6,7 @@ from papers.findings import Paper
 from papers.onthemap.attributes import attributes
 from papers.onthemap.commuting import figure_1, figure_2, figure_3, figure_4
 from papers.onthemap.data import data
+from papers.onthemap.sampling import sampled_by_4_4
 from papers.onthemap.states import words_for_made_up
 
 PAPER: Final = Paper(
@@ -23,6 +24,7 @@ PAPER: Final = Paper(
         ("Figure 2", figure_2),
         ("Figure 3", figure_3),
         ("Figure 4", figure_4),
+        ("Theorem 5.2", sampled_by_4_4),
         ("Attributes", attributes),
     ),
     stand_in=words_for_made_up,

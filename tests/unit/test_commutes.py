@@ -19,6 +19,7 @@ from papers import __main__ as command
 from papers.onthemap import attributes, commuting, data, states
 from papers.onthemap.commuting import WORKED_OUT, biases
 from papers.onthemap.methods import AREAS, COPY, METHODS, NOISY, Drawn, drawn
+from papers.onthemap.sampling import of_state
 from papers.onthemap.states import made_up_state
 from reports.plots.commutes import draw_commutes, series_of_commutes
 from schemas.spec.plan import plan_release
@@ -191,6 +192,19 @@ def test_methods_of_a_made_up_state_are_in_the_order_of_their_prior_workers() ->
     assert abs(copy.errors).max() < 1e-9
 
 
+def test_the_weights_of_theorem_4_4_are_not_those_of_the_origins_that_remain() -> None:
+    part = of_state(made_up_state(12, 2000, 10))
+    assert part.verdict == "corrected"
+    assert [check.words for check in part.checks if not check.holds] == []
+    assert part.table is not None
+    added = {name: (published, ours) for name, published, _, ours in part.table.rows if "epsilon" in name}
+    assert added == {
+        "added to epsilon, by Theorem 5.2": ("3.97", "3.97"),
+        "added to epsilon, by Theorem D": ("", "3.30"),
+        "epsilon in all": ("8.57", "7.90"),
+    }
+
+
 def test_quantiles_of_commutes_count_workers_and_not_pairs() -> None:
     near, far = np.array([[41.0, -71.0]]), np.array([[42.0, -71.0]])
     one = np.zeros(2, np.int64)
@@ -235,10 +249,10 @@ def test_biases_are_judged_by_their_standard_errors() -> None:
 
     assert of_bias(3).deviation == pytest.approx(0.6)
     near = biases({name: of_bias(bias + 2) for name, bias in WORKED_OUT.items()})
-    assert [check.holds for check in near] == [True] * 7
+    assert [check.holds for check in near] == [True] * len(WORKED_OUT)
     assert [check.holds for check in biases({name: of_bias(bias + 3) for name, bias in WORKED_OUT.items()})] == [
         False
-    ] * 7
+    ] * len(WORKED_OUT)
 
 
 @pytest.mark.slow
