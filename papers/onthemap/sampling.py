@@ -82,7 +82,8 @@ def of_state(state: State) -> Part:
             (
                 ("added to epsilon, by Theorem 5.2", f"{ADDED:.2f}", f"{ADDED:.2f}", f"{by_5_2:.2f}"),
                 ("added to epsilon, by Theorem D", "", "", f"{by_d:.2f}"),
-                ("epsilon in all", f"{float(EPSILON) + ADDED:.2f}", "", f"{float(EPSILON) + by_d:.2f}"),
+                (f"epsilon in all, {MEAN_JOBS} workers", f"{float(EPSILON) + ADDED:.2f}", "",
+                 f"{float(EPSILON) + by_d:.2f}"),
                 (f"smallest prior weight, {blocks:,} blocks", f"{SMALLEST_PRIOR[_EXPERIMENT]}",
                  f"{PRIORS[_EXPERIMENT]}", f"{minnesota / UNIT:.4f}"),
                 ("prior workers of a destination", f"{PRIOR_WORKERS}", f"{OTHER_PRIOR}", f"{found.prior:,.0f}"),
