@@ -66,6 +66,19 @@ def today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
+def day_of(seconds: int) -> str:
+    """The day of a time in seconds since 1970, such as `on 2026-11-20`; the number itself if there is no such day."""
+    try:
+        return f"on {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+    except (OverflowError, ValueError, OSError):
+        return f"at {seconds}"
+
+
+def seconds_now() -> int:
+    """The time of this machine's clock, in seconds since 1970 in Coordinated Universal Time."""
+    return int(datetime.now(UTC).timestamp())
+
+
 def _own_trust_file() -> str:
     """The path of the user's own trust file."""
     return os.path.join(configuration(), *_TRUST_FILE)  # noqa: PTH118
@@ -122,6 +135,37 @@ def write(path: str, text: str) -> None:
             file.write(text)
     except OSError as error:
         raise Unreadable(f"the file must be writable, got {path}: {error.strerror}; name another.") from None
+
+
+def replace_file(path: str, text: str) -> None:
+    """Replace a file by a text, completely or not at all.
+
+    Raises:
+        Unreadable: it cannot be written.
+    """
+    beside = f"{path}.new"
+    try:
+        with open(beside, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)  # noqa: PTH105
+    except OSError as error:
+        raise Unreadable(f"the file must be writable, got {path}: {error.strerror}; name another.") from None
+
+
+def write_new_secret(path: str, text: str) -> None:
+    """Write a text to a new file that only its owner can read; its folder is made if need be.
+
+    Raises:
+        Unreadable: it cannot be written, or is there already.
+    """
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)  # noqa: PTH103, PTH120
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(text)
+    except OSError as error:
+        raise Unreadable(f"the file must be writable and new, got {path}: {error.strerror}; name another.") from None
 
 
 def say(lines: Sequence[str], *, holds: bool) -> int:

@@ -27,6 +27,7 @@ _OF_THE_WHEEL: Final = (
     Line("audit summary", "who made a release, when, by which code, at what cost", "deniable.cli.audit.summary"),
     Line("audit record", "print the record of a release as JSON, unverified", "deniable.cli.audit.record"),
     Line("audit ledger", "check an exported privacy ledger, offline", "deniable.cli.audit.ledger"),
+    Line("audit witness", "cosign a ledger's checkpoint, if it continues the last", "deniable.cli.audit.witness"),
     Line("data infer", "estimates with intervals, from what a release measured", "deniable.cli.data.infer"),
     Line("data explore", "find the page on which records are filtered and counted", "deniable.cli.data.explore"),
     Line("data describe", "a release in the words of catalogues and archives", "deniable.cli.data.describe"),

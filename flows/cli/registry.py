@@ -38,6 +38,7 @@ LINES: Final = tuple(
         "budget spent": "what each release has spent, and what is left",
         "budget show": "show every charge, step by step, and what is left",
         "budget export": "write all entries to a file, to be verified anywhere",
+        "budget checkpoint": "write what a witness cosigns, against hidden restores",
         "budget verify": "verify the ledger in place",
         "budget prepare": "make or update the ledger's tables in PostgreSQL",
         "budget recover": "rebuild a ledger that was lost, or accept it as it is",

@@ -1,25 +1,39 @@
 """The gate of a state folder's ledger, the one place that decides whether anything may be charged.
 
 All witnesses are heard each time: the ledger's own chain (`Ledger` checks it), the state folder's copy of it
-(stores.ledger.anchor), and signed records, notes and vaults (stores.ledger.evidence). The strongest of them says no:
+(stores.ledger.anchor), signed records, notes and vaults (stores.ledger.evidence), and the last checkpoint that a
+witness elsewhere has cosigned (deniable.ledger.checkpoint). The strongest of them says no:
 one witness that proves a charge which the ledger lacks is enough, whatever the others say. A ledger that was restored
 together with its copy is therefore refused as long as anything shows what was charged since.
 """
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from deniable.command_names import command_line
-from deniable.foundation.errors import DeniableError
+from deniable.foundation.errors import DeniableError, InvalidInput, Refused
+from deniable.ledger.checkpoint import Checkpoint, read_checkpoint, read_verifier_key
 from deniable.ledger.entries import SIGNED, Charge, Entry
 from deniable.ledger.state import LedgerState
+from schemas.regular_files import read_regular
 from stores.ledger.anchor import Anchor, LedgerReplaced, difference
 from stores.ledger.database import LedgerUnavailable
 from stores.ledger.evidence import NOTES, Proof, Witnesses
 
 _KEPT = {kind.kind for kind in (Charge, *SIGNED)}
+
+
+CHECKPOINT_VARIABLE = "DENIABLE_CHECKPOINT"
+"""Names the last checkpoint that a witness has cosigned; it is read before each charge."""
+WITNESS_VARIABLE = "DENIABLE_WITNESS_KEY"
+"""The key of this witness, as `audit witness` printed it: without his signature nothing is charged."""
+UNWITNESSED_VARIABLE = "DENIABLE_UNWITNESSED"
+"""The most entries that the ledger may have beyond this checkpoint."""
+
+_LARGEST_CHECKPOINT = 1 << 20
 
 
 class Gate:
@@ -38,10 +52,13 @@ class Gate:
         self.anchor = Anchor(state)
         self.witnesses = Witnesses(state)
         self._proofs: Sequence[Proof] = ()
+        self._checkpoint: Checkpoint | None = None
+        self._continued: tuple[Checkpoint, str] | None = None
 
     def hear(self) -> None:
         """Hear all witnesses; call this before the ledger is read, because others may append to it meanwhile."""
         self._proofs = self.witnesses.proofs()
+        self._checkpoint = cosigned_checkpoint()
 
     def require_copy(self, read: Callable[[], Sequence[str]], place: str) -> None:
         """Refuse a ledger that lacks an entry of the state folder's copy, if the copy was changed since the last time.
@@ -66,6 +83,7 @@ class Gate:
         Raises:
             LedgerReplaced: it lacks an entry or a charge.
         """
+        self._require_continued(books, place)
         fault = fault_of(books, self._proofs)
         if fault is not None:
             raise LedgerReplaced(
@@ -90,6 +108,106 @@ class Gate:
                 f"the state folder must keep what its ledger was charged, and {self.state / NOTES} cannot be written: "
                 f"{error.strerror}; nothing was drawn, and trying again is safe."
             ) from None
+
+    def _require_continued(self, books: LedgerState, place: str) -> None:
+        """Refuse a ledger that does not continue the last cosigned checkpoint, or has gone on too far without one."""
+        checkpoint = self._checkpoint
+        if checkpoint is None:
+            return
+        entries = 0 if books.head is None else books.head.number + 1
+        last = books.digest_at(checkpoint.size - 1) or ""
+        if self._continued != (checkpoint, last):
+            digests = [books.digest_at(number) or "" for number in range(entries)]
+            require_continues(checkpoint, digests, place)
+            # The digest of an entry fixes all before it, so that the same one needs no second look.
+            self._continued = (checkpoint, last)
+
+    def require_witnessed(self, books: LedgerState) -> None:
+        """Refuse to begin to charge anything if a witness has not seen the ledger for too long.
+
+        Raises:
+            InvalidInput: the environment does not state a number.
+            Refused: there are more entries beyond the last cosigned checkpoint, or there is none.
+        """
+        most = _most_unwitnessed()
+        if most is None:
+            return
+        entries = 0 if books.head is None else books.head.number + 1
+        beyond = entries - (0 if self._checkpoint is None else self._checkpoint.size)
+        if beyond > most:
+            raise Refused(
+                f"the ledger must have at most {most:,} entries beyond the last cosigned checkpoint "
+                f"({UNWITNESSED_VARIABLE}), got {beyond:,}; nothing was charged. Have one cosigned: "
+                f"{command_line('budget checkpoint')} FILE --after CHECKPOINT, then audit witness."
+            )
+
+
+def cosigned_checkpoint() -> Checkpoint | None:
+    """The checkpoint that the environment names; None if it names none.
+
+    Raises:
+        InvalidInput: it is none, or the named key is none.
+        Refused: it is not there, or was not cosigned with the named key.
+    """
+    named, key = os.environ.get(CHECKPOINT_VARIABLE), os.environ.get(WITNESS_VARIABLE)
+    if not named:
+        return None
+    try:
+        text = read_regular(Path(named), "the checkpoint", _LARGEST_CHECKPOINT).decode()
+    except (OSError, UnicodeDecodeError):
+        raise Refused(
+            f"{CHECKPOINT_VARIABLE} must name the last checkpoint that a witness has cosigned, got {named}, which "
+            "cannot be read; nothing was charged. Bring the file back from the witness."
+        ) from None
+    checkpoint = read_checkpoint(text)
+    if key and checkpoint.cosigned_at(read_verifier_key(key)) is None:
+        raise Refused(
+            f"the checkpoint must be cosigned with the key in {WITNESS_VARIABLE}, got {named}, which is not; nothing "
+            "was charged. Get the file from the witness himself."
+        )
+    return checkpoint
+
+
+def require_continues(checkpoint: Checkpoint, digests: Sequence[str], place: str) -> None:
+    """Refuse a ledger that does not continue a checkpoint.
+
+    Args:
+        checkpoint: the checkpoint.
+        digests: the digest of each of the ledger's entries, in order.
+        place: location of the ledger, for messages.
+
+    Raises:
+        LedgerReplaced: it does not.
+    """
+    fault = checkpoint.fault_in(digests)
+    if fault is not None:
+        raise LedgerReplaced(
+            f"the ledger must continue its last cosigned checkpoint, got {place}, which {fault}; nothing was read or "
+            "drawn: restore the ledger that continues it. It was put back to an earlier state, or two copies of it "
+            "were used; both could spend the same budget twice."
+        )
+
+
+def digests_of(lines: Sequence[str], place: str) -> list[str]:
+    """The digest of each entry of a ledger.
+
+    Raises:
+        Refused: its entries do not follow from each other, or there are none.
+    """
+    books = books_of(lines)
+    if books.head is None or books.head.number + 1 != len(lines):
+        raise Refused(f"a ledger must hold to be cosigned, and {place} does not; see {command_line('budget verify')}.")
+    return [books.digest_at(number) or "" for number in range(len(lines))]
+
+
+def _most_unwitnessed() -> int | None:
+    """How many entries the ledger may have beyond the last cosigned checkpoint; None for any number."""
+    text = os.environ.get(UNWITNESSED_VARIABLE, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal()):
+        raise InvalidInput(f"{UNWITNESSED_VARIABLE} must be a number of entries, got {text}; correct it.")
+    return int(text)
 
 
 def fault_of(books: LedgerState, proofs: Sequence[Proof]) -> str | None:
@@ -130,4 +248,12 @@ def fault_of_ledger(state: Path, read: Callable[[], Sequence[str]]) -> str | Non
     lost = difference(known, lines) if known else None
     if lost is not None:
         return f"is {lost.rstrip(',')}, while {state} knows of {len(known)} entries"
-    return fault_of(books_of(lines), proofs)
+    books = books_of(lines)
+    checkpoint = cosigned_checkpoint()
+    if checkpoint is not None:
+        digests = [
+            books.digest_at(number) or "" for number in range(0 if books.head is None else books.head.number + 1)
+        ]
+        if fault := checkpoint.fault_in(digests):
+            return f"{fault}, as the checkpoint in {CHECKPOINT_VARIABLE} shows"
+    return fault_of(books, proofs)

@@ -349,6 +349,8 @@ class Ledger:
             self._require_proven(books)
             if books.known(charge) is not None:
                 return None
+            if not any(known.charge.release == charge.release for known in books.charges(charge.dataset)):
+                self._require_witnessed(books)
             books.require_room([charge], now)
             return charge
 
@@ -375,6 +377,7 @@ class Ledger:
             self._hear_witnesses()
             with self._reading() as (books, now):
                 self._require_proven(books)
+                self._require_witnessed(books)
                 books.require_room(charges, now)
 
     def commit(self, identity: str, output: str) -> None:
@@ -568,6 +571,11 @@ class Ledger:
         """Refuse to go on if the ledger lacks anything that the state folder's witnesses prove."""
         if self._gate is not None:
             self._gate.require_proven(books, self.place)
+
+    def _require_witnessed(self, books: LedgerState) -> None:
+        """Refuse to begin to charge anything if a witness has not seen the ledger for too long."""
+        if self._gate is not None:
+            self._gate.require_witnessed(books)
 
     def name_custodian(self) -> None:
         """Enter the custodian's key in a ledger of an earlier version, which names none."""

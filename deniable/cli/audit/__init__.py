@@ -1,1 +1,1 @@
-"""Commands that check releases, offline: verify, summary, record, ledger."""
+"""Commands that check releases, offline: verify, summary, record, ledger, witness."""
