@@ -22,7 +22,8 @@ PAPER: Final = Paper(
     "occupation stands in for the diagnosis, years of schooling for the charge, hours of work for the days of a stay, "
     "and the place of birth for the ZIP code. Keys are ordered by exact mutual information, as in the paper, which "
     "only public people allow. Records are planned, counted and drawn by the project's own learners under fixed public "
-    "keys, 1,000 for each point, as in the paper.",
+    "keys, 1,000 for each point, as in the paper. Neither pictures nor captions of Figures 1 to 3 and Tables 1 and 2 "
+    "were at hand, so nothing is compared with them.",
     parts=(
         ("Table 3", table_3),
         ("Figure 4", figure_4),
