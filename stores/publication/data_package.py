@@ -34,7 +34,7 @@ These records are made up. They represent a confidential table and have its form
 records were made."""
 
 
-def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) -> dict[str, Any]:
+def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec, is_private: bool) -> dict[str, Any]:
     """Describe the table of a staged release, byte for byte.
 
     Args:
@@ -42,11 +42,13 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
         release_id: the release's name.
         day: day of publication, `YYYY-MM-DD`.
         spec: the specification of the release.
+        is_private: whether the release as a whole is differentially private.
 
     Returns:
         The descriptor, for `datapackage.json` in the same folder.
     """
     said = spec.publication or Publication()
+    protection = "differential privacy" if is_private else "disclosure control"
     return {
         "$schema": _PROFILE,
         "name": spec.name,
@@ -54,7 +56,7 @@ def data_package(folder: Path, *, release_id: str, day: str, spec: ReleaseSpec) 
         "title": f"{spec.title}: synthetic records",
         "description": f"{said.description}\n\n{_DESCRIPTION}" if said.description else _DESCRIPTION,
         "created": f"{day}T00:00:00Z",
-        "keywords": [*dict.fromkeys(["synthetic data", "differential privacy", *said.keywords])],
+        "keywords": [*dict.fromkeys(["synthetic data", protection, *said.keywords])],
         **_owners_and_terms(said),
         "resources": [
             {

@@ -208,7 +208,13 @@ def write_documents(
     )
     (folder / "README.md").write_text(readme, encoding="utf-8")
     write_explorer(folder, release_id=workspace.release_id, spec=spec, records=records)
-    described = data_package(folder, release_id=workspace.release_id, day=day, spec=spec)
+    described = data_package(
+        folder,
+        release_id=workspace.release_id,
+        day=day,
+        spec=spec,
+        is_private=workspace.plan.accounts.total is not None,
+    )
     write_document(folder / DATA_PACKAGE, described)
     others = (*(item.path.name for item in learnt), *estimates)
     return ("README.md", PRIVACY, "privacy.json", SCHEMA, DATA_PACKAGE, EXPLORER, *others)

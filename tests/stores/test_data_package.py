@@ -60,7 +60,9 @@ def folder(spec: ReleaseSpec, tmp_path: Path) -> Path:
 
 
 def describe(folder: Path, spec: ReleaseSpec) -> None:
-    write_document(folder / DATA_PACKAGE, data_package(folder, release_id="small-1", day="2026-01-31", spec=spec))
+    write_document(
+        folder / DATA_PACKAGE, data_package(folder, release_id="small-1", day="2026-01-31", spec=spec, is_private=True)
+    )
 
 
 def complaints(folder: Path) -> list[str]:

@@ -308,6 +308,13 @@ def test_every_description_says_that_the_records_are_made_up_and_at_what_cost(fo
     assert (promised in text, none in text) == (("no guarantee" not in str(folder)), "no guarantee" in str(folder))
 
 
+def test_a_release_is_found_under_differential_privacy_only_if_it_has_it(folder: Path) -> None:
+    promises = str(folder).partition("no guarantee")[1] == ""
+    assert ("differential privacy" in package_of(folder)["keywords"]) == promises
+    if not promises:
+        assert "disclosure control" in package_of(folder)["keywords"]
+
+
 def test_a_description_is_printed_or_written_and_refused_in_one_sentence(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
