@@ -166,8 +166,8 @@ audit-epsilon: $(DEV) ## show how much of the epsilon that each mechanism claims
 attack-contract: $(DEV) ## put small faults into every mechanism; the audit of mechanisms must find each, and nothing else
 	@$(BIN)/python -m benchmarks.attack_contract
 
-attack-lab: $(DEV) ## attack every mechanism as outsiders would, with controls, and published faults put into it; PARTS=faults runs a part
-	@$(BIN)/python -m benchmarks.attack_lab.lab $(if $(PARTS),--parts $(PARTS)) $(ARGS)
+attack-lab: $(DEV) ## attack every mechanism as outsiders would, with controls, and published faults put into it; PARTS=faults runs a part, MECHANISM=marginals the attacks on one mechanism
+	@$(BIN)/python -m benchmarks.attack_lab.lab $(if $(PARTS),--parts $(PARTS)) $(if $(MECHANISM),--mechanism "$(MECHANISM)") $(ARGS)
 
 attack-floats: $(DEV) ## search public files for numbers that distinguish a count from its neighbour; there must be none
 	@$(BIN)/python -m benchmarks.attack_floats

@@ -191,7 +191,7 @@ def epsilon_by_counting(
     return max(0.0, log(max(low - delta, 1e-300) / high))
 
 
-def threshold_of(there: Floats, elsewhere: Floats, delta: float, runs: int) -> float:
+def threshold_of(there: Floats, elsewhere: Floats, delta: float, runs: int, alarm: float = ALARM) -> float:
     """Return the threshold on the loss that would give the largest bound, from runs that are not used for the bound.
 
     Args:
@@ -199,12 +199,13 @@ def threshold_of(there: Floats, elsewhere: Floats, delta: float, runs: int) -> f
         elsewhere: losses of runs on the second table.
         delta: the delta.
         runs: number of runs with which the bound will be computed.
+        alarm: the probability of a bound that is too large, as in `epsilon_by_counting`.
     """
     best, found = -1.0, 0.0
     for threshold in np.unique(np.quantile(np.concatenate([there, elsewhere]), np.linspace(0, 0.999, 120))):
         shares = [(own >= threshold - _SAME).mean() for own in (there, elsewhere)]
         hits = [np.arange(runs) < share * runs for share in shares]
-        bound = epsilon_by_counting(hits[0], hits[1], delta)
+        bound = epsilon_by_counting(hits[0], hits[1], delta, alarm)
         if bound > best:
             best, found = bound, float(threshold)
     return found - _SAME

@@ -34,6 +34,7 @@ from deniable.record.statement import (
 from deniable.samplers.registry import words_of
 from schemas.spec.accounts import Accounts, SpentSoFar
 from schemas.spec.release_spec import ReleaseSpec
+from stores.statement.lab_findings import lab_findings
 from stores.statement.words import words_of_mechanisms
 
 _PROOFS = {
@@ -180,6 +181,7 @@ def statement_in_words(
         certificate=certificate_in(_plain_steps(accounts)),
         trust_model=TRUST_MODEL,
         left_out=rows_left_out(_document(spec), accounts.person_stated, VERSION),
+        lab=lab_findings(spec.learner.kind, spec.synthesis.guarantee),
         published=publication(_document(spec), approved=approved, version=VERSION),
         errors=_subgroup_error(accounts),
         groups=GROUPS,

@@ -29,6 +29,7 @@ REASONS = {
     "infra/cluster/runner.py::_marker": NEW,
     "infra/cluster/worker_checks.py::_read": "a worker's own machine, and the marker that this run has just made",
     "infra/compiled_ahead.py::_drawn": NOT_A_FILE,
+    "stores/statement/lab_findings.py::_read": "the findings that are installed beside the code",
     "infra/servers/mlflow_rights.py::named_routes": "the list of routes that is installed beside the code",
     "infra/servers/mlflow_server.py::prepare_front_page": OTHER,
     "infra/servers/prefect_database.py::_revision": "prepare_environment has looked at Prefect's folder",
