@@ -20,7 +20,7 @@ PROCESSES := $(shell expr $(CORES) + 2)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 QUICK := tests/unit tests/contracts tests/property tests/architecture
 
-.PHONY: help install release plan design new verify replay audit compare map test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets papers paper-000 paper-001 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-lab attack-floats attack-budget attack-kills mutants screenshots docs lint lock
+.PHONY: help install release plan design new verify replay audit compare map test test-quick test-nightly test-system test-newest ui stack stack-down stack-leave cluster cluster-down pgm backup restore bench bench-goals bench-growth bench-classifiers bench-utility bench-wide bench-mechanisms bench-guarantees bench-enumeration bench-peers bench-inference bench-buckets bench-anchors papers paper-000 paper-001 paper-002 paper-003 paper-004 audit-epsilon attack-contract attack-lab attack-floats attack-budget attack-kills mutants screenshots docs lint lock
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1  /'
 
@@ -148,6 +148,9 @@ bench-enumeration: $(DEV) ## enumerate all outputs of 1,000 designs of Poisson a
 bench-peers: $(DEV) ## compare our learners with other programs by one protocol, each in its own environment; ARGS="--datasets adult --programs dpmm-mst --runs 1" runs a part, ARGS=--resume goes on
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
+bench-anchors: $(DEV) ## compare figures of the report with the programs that defined them, SDNist and Anonymeter, each in its own environment; needs the tools that DENIABLE_EVALUATION names
+	@$(BIN)/python -m benchmarks.anchors $(ARGS)
+
 bench-inference: $(DEV) ## count how often intervals of releases of known populations cover; ARGS="--data example --releases 20" runs a part
 	@$(BIN)/python -m benchmarks.inference $(ARGS)
 
@@ -266,4 +269,6 @@ lock: $(DEV) ## renew the pinned requirements (needs uv)
 	# DataSynthesizer turns warnings into errors, and newer pandas warns of what it calls; it evaluates how numpy 1 writes numbers.
 	printf '%s\n' 'DataSynthesizer>=0.1.13,<0.2' 'pandas<3' 'numpy<2' | $(PIN) - -o infra/peers/requirements-datasynthesizer.txt
 	echo 'synthpop-py>=0.1.3,<0.2' | $(PIN) - -o infra/peers/requirements-synthpop-py.txt
+	echo 'anonymeter>=1.1,<2' | $(PIN) - -o infra/peers/requirements-anonymeter.txt
+	echo 'sdnist==2.4' | $(PIN) - -o infra/peers/requirements-sdnist.txt
 	cd infra/browser && $(CURDIR)/$(BIN)/npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund
