@@ -28,6 +28,7 @@ NAMING: dict[str, dict[str, Any]] = {
     **{f"learner {kind}": ROWS[f"learner {kind}"] for kind in ("diverse", "nist_mst", "origin_destination")},
     "orders of pegs_noisy": ROWS["learner pegs_noisy"],
     "graph of cfs": {**ROWS["learner cfs"], "learner": GIVEN["learner"], "split": GIVEN["split"]},
+    "sets of loglinear": {**ROWS["learner loglinear"], "learner__counted_together": [["age", "school"]]},
     "tables of aim": {**ROWS["learner aim"], "learner__workload": [{"attributes": ["age", "school"]}]},
     "seeds of pegs": {**ROWS["learner pegs"], "learner__seed_weights": {"sex": [1, 2]}},
     "shape of pegs": {**ROWS["learner pegs"], "learner__alpha_shape": {"sex": [1, 2]}},

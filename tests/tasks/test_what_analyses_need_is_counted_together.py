@@ -51,7 +51,7 @@ def test_the_analyses_of_a_spec_stand_for_their_attributes(tmp_path: Path) -> No
     [
         ([["age"]], "must have two or more different attributes in each set, got age"),
         ([["age", "age"]], "must have two or more different attributes in each set, got age, age"),
-        ([["age", "shoe"]], "must name attributes of the dataset, got shoe"),
+        ([["age", "shoe"]], "must name attributes of the schema, .*; got shoe"),
         ("uses", "or `analyses` if the evaluation declares some, got 'uses'"),
     ],
 )
