@@ -104,7 +104,10 @@ def test_a_whole_state_folder_put_back_to_yesterday_is_seen(
     # The folder agrees with itself: only the checkpoint shows that something is gone.
     with pytest.raises(LedgerReplaced, match=r"which ends after 3 entries, but had 4 .* put back to an earlier state"):
         opened(watched.state)
+    assert carry_out("budget verify", [], watched.state) == DOES_NOT_HOLD
+    assert f"as the checkpoint in {CHECKPOINT_VARIABLE} shows" in capsys.readouterr().out
     monkeypatch.delenv(CHECKPOINT_VARIABLE)
+    assert carry_out("budget verify", [], watched.state) == DONE
     opened(watched.state)
     assert watched.ask(after=False) == DOES_NOT_HOLD
     assert "THE LEDGER WAS PUT BACK" in capsys.readouterr().out
