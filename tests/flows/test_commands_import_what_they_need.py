@@ -121,7 +121,7 @@ def watched_code(code: str, home: Path, *arguments: str, **variables: str) -> di
         (["release", "find"], {"mlflow", "pandas", "pyarrow", "scipy"}, {"mlflow.genai", "requests"}, 2550, 40),
         # Schemas are pandera's; numba opens a folder for each function that it would compile. An account is found
         # by a key and a note.
-        (["release", "plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1660, 192),
+        (["release", "plan", "spec"], {"numba", "pandas", "pyarrow", "scipy"}, set(), 1680, 192),
     ],
 )
 def test_a_question_needs_no_server_few_libraries_and_few_files(

@@ -17,6 +17,7 @@ from prefect import flow
 from deniable.foundation.errors import Refused
 from deniable.foundation.keys import ReleaseKey
 from deniable.privacy.loss import DiscreteLaplaceEvent, Guarantee
+from deniable.roles import Role
 from schemas.references import Audience, Reference
 from schemas.spec.flow_steps import DISCOVERY_STEPS, flow_steps
 from schemas.spec.plan import plan_release
@@ -114,7 +115,8 @@ def test_only_a_step_that_ends_well_is_said_to_spend_nothing(state: Path, client
 
 def test_every_step_there_is_has_its_description(tmp_path: Path) -> None:
     texts = [path.read_text() for path in (ROOT / "tasks").rglob("*.py") if path.stem != "planned_step"]
-    named = [re.findall(r'recorded_step\(\s*workspace,\s*"(\w+)"', text) for text in texts]
+    found = [re.findall(r'recorded_step\(\s*workspace,\s*(?:"(\w+)"|Role\.(\w+))', text) for text in texts]
+    named = [[name or str(Role[role]) for name, role in names] for names in found]
     assert sum("recorded_step(" in text for text in texts) == sum(bool(names) for names in named)
     spec = load_spec(write_small_release(tmp_path, people=[]))
     planned = {step.task for step in plan_release(spec).steps}
