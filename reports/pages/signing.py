@@ -23,6 +23,11 @@ NOT_TRIED: Final = (
     "Attacks with shadow releases, reconstruction, and differencing with other releases of these people were not tried."
 )
 
+BEFORE_SIGNING: Final = (
+    "Do not sign before you know why they succeeded: the account bounds what attacks find only if every step ran as it "
+    "states."
+)
+
 
 @dataclass(frozen=True)
 class ToSign:
@@ -94,7 +99,8 @@ def _found(attacks: Sequence[AttackRow]) -> str:
     tried = f"{len(attacks)} attacks were carried out on people used and on people not used"
     if not succeeded:
         return f"{tried}; none found anything beyond chance, which proves nothing."
-    return f"{tried}; {len(succeeded)} succeeded: {'; '.join(succeeded)}."
+    dangerous = f" {BEFORE_SIGNING}" if any(each.is_danger for each in attacks) else ""
+    return f"{tried}; {len(succeeded)} succeeded: {'; '.join(succeeded)}.{dangerous}"
 
 
 def _power(attacks: Sequence[AttackRow], total: Guarantee | None) -> str:

@@ -25,6 +25,7 @@ from reports.pages.headline_figures import headline_figures, reach_of
 from reports.pages.pages import sampled
 from reports.pages.report import ReportContent, render_report, write_report
 from reports.pages.report_links import Link
+from reports.pages.signing import BEFORE_SIGNING
 from reports.plots.budget_line import draw_budget_line
 from reports.plots.pairs import changed_most, dependences, information_svgs, pair_errors, shares_of_pair
 from reports.plots.record_flow_diagram import RecordFlow, draw_record_flow
@@ -474,6 +475,8 @@ def test_the_sentence_to_sign_states_bound_findings_power_and_what_remains(
     risk = evaluate_risk(release.workspace, release.released(release.training), release.parts)
     copied = Page(render_report(replace(content, risk=risk, accounts=stated_accounts(**{**COSTS, "total": SMALL}))))
     assert "on people not used; 7 succeeded: " in copied.words
+    assert BEFORE_SIGNING in " ".join(copied.words.split())
+    assert BEFORE_SIGNING not in words
     assert "The verdict by the rules of this report is unsafe." in " ".join(copied.words.split())
     assert "correctly at most 73.2% of the time. 7 attacks" in copied.words
     assert "The account allows an advantage of 0.462 to the best possible attack." in copied.words
