@@ -2,7 +2,8 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -166,6 +167,29 @@ def write_new_secret(path: str, text: str) -> None:
             file.write(text)
     except OSError as error:
         raise Unreadable(f"the file must be writable and new, got {path}: {error.strerror}; name another.") from None
+
+
+@contextmanager
+def one_at_a_time(folder: str) -> Iterator[None]:
+    """Refuse to work in a folder while another process does the same there; the folder is made if need be.
+
+    Raises:
+        Unreadable: another process is at work, or the folder cannot be written to.
+    """
+    lock = os.path.join(folder, ".lock")  # noqa: PTH118
+    try:
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        raise Unreadable(
+            f"only one command at a time may work in {folder}; wait, or remove {lock} if none does."
+        ) from None
+    except OSError as error:
+        raise Unreadable(f"the folder must be writable, got {folder}: {error.strerror}; name another.") from None
+    try:
+        yield
+    finally:
+        os.unlink(lock)  # noqa: PTH108
 
 
 def say(lines: Sequence[str], *, holds: bool) -> int:

@@ -77,10 +77,10 @@ class Checkpoint:
         """The signed note."""
         return self.body + "\n" + "".join(signature.line for signature in self.signatures)
 
-    def signed(self, name: str, key: Ed25519PrivateKey) -> "Checkpoint":
-        """The checkpoint with the signature of the log."""
-        data = _key_id(name, _SIGNED, key.public_key()) + key.sign(self.body.encode())
-        return self._with(Signature(name, data))
+    def signed(self, key: Ed25519PrivateKey) -> "Checkpoint":
+        """The checkpoint with the signature of the log; the key has the log's name, as tlog-checkpoint advises."""
+        data = _key_id(self.origin, _SIGNED, key.public_key()) + key.sign(self.body.encode())
+        return self._with(Signature(self.origin, data))
 
     def cosigned(self, name: str, key: Ed25519PrivateKey, time: int) -> "Checkpoint":
         """The checkpoint with the signature of a witness.

@@ -140,6 +140,11 @@ class LedgerState:
         """Digest of the entry of a number; None if there is none."""
         return self._digests[number] if 0 <= number < len(self._digests) else None
 
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Digest of each entry, in order."""
+        return tuple(self._digests)
+
     def is_charged(self, identity: str) -> bool:
         """Whether a draw was charged."""
         return identity in self._charges

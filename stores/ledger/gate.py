@@ -22,6 +22,7 @@ from schemas.regular_files import read_regular
 from stores.ledger.anchor import Anchor, LedgerReplaced, difference
 from stores.ledger.database import LedgerUnavailable
 from stores.ledger.evidence import NOTES, Proof, Witnesses
+from stores.vault.scratch import is_scratch
 
 _KEPT = {kind.kind for kind in (Charge, *SIGNED)}
 
@@ -110,30 +111,31 @@ class Gate:
             ) from None
 
     def _require_continued(self, books: LedgerState, place: str) -> None:
-        """Refuse a ledger that does not continue the last cosigned checkpoint, or has gone on too far without one."""
+        """Refuse a ledger that does not continue the last cosigned checkpoint."""
         checkpoint = self._checkpoint
         if checkpoint is None:
             return
-        entries = 0 if books.head is None else books.head.number + 1
         last = books.digest_at(checkpoint.size - 1) or ""
         if self._continued != (checkpoint, last):
-            digests = [books.digest_at(number) or "" for number in range(entries)]
-            require_continues(checkpoint, digests, place)
+            require_continues(checkpoint, books.digests, place)
             # The digest of an entry fixes all before it, so that the same one needs no second look.
             self._continued = (checkpoint, last)
 
-    def require_witnessed(self, books: LedgerState) -> None:
-        """Refuse to begin to charge anything if a witness has not seen the ledger for too long.
+    def require_witnessed(self, books: LedgerState, begun: Charge | None = None) -> None:
+        """Refuse to begin to charge a release if a witness has not seen the ledger for too long.
+
+        Args:
+            books: the state of the ledger, after its latest entry.
+            begun: a charge that is about to be entered; of a release that was charged before, it is never refused.
 
         Raises:
             InvalidInput: the environment does not state a number.
             Refused: there are more entries beyond the last cosigned checkpoint, or there is none.
         """
         most = _most_unwitnessed()
-        if most is None:
+        if most is None or (begun is not None and _is_charged(books, begun)):
             return
-        entries = 0 if books.head is None else books.head.number + 1
-        beyond = entries - (0 if self._checkpoint is None else self._checkpoint.size)
+        beyond = len(books.digests) - (0 if self._checkpoint is None else self._checkpoint.size)
         if beyond > most:
             raise Refused(
                 f"the ledger must have at most {most:,} entries beyond the last cosigned checkpoint "
@@ -152,20 +154,30 @@ def cosigned_checkpoint() -> Checkpoint | None:
     named, key = os.environ.get(CHECKPOINT_VARIABLE), os.environ.get(WITNESS_VARIABLE)
     if not named:
         return None
-    try:
-        text = read_regular(Path(named), "the checkpoint", _LARGEST_CHECKPOINT).decode()
-    except (OSError, UnicodeDecodeError):
-        raise Refused(
-            f"{CHECKPOINT_VARIABLE} must name the last checkpoint that a witness has cosigned, got {named}, which "
-            "cannot be read; nothing was charged. Bring the file back from the witness."
-        ) from None
-    checkpoint = read_checkpoint(text)
+    checkpoint = read_checkpoint_file(Path(named))
     if key and checkpoint.cosigned_at(read_verifier_key(key)) is None:
         raise Refused(
             f"the checkpoint must be cosigned with the key in {WITNESS_VARIABLE}, got {named}, which is not; nothing "
             "was charged. Get the file from the witness himself."
         )
     return checkpoint
+
+
+def read_checkpoint_file(path: Path) -> Checkpoint:
+    """Read the last checkpoint that a witness has cosigned.
+
+    Raises:
+        InvalidInput: it is no checkpoint.
+        Refused: it cannot be read.
+    """
+    try:
+        text = read_regular(path, "the checkpoint", _LARGEST_CHECKPOINT).decode()
+    except (OSError, UnicodeDecodeError):
+        raise Refused(
+            f"the last cosigned checkpoint must be a readable file, got {path}, which is none; nothing was charged. "
+            "Get the file from the witness."
+        ) from None
+    return read_checkpoint(text)
 
 
 def require_continues(checkpoint: Checkpoint, digests: Sequence[str], place: str) -> None:
@@ -188,16 +200,20 @@ def require_continues(checkpoint: Checkpoint, digests: Sequence[str], place: str
         )
 
 
-def digests_of(lines: Sequence[str], place: str) -> list[str]:
+def digests_of(lines: Sequence[str], place: str) -> tuple[str, ...]:
     """The digest of each entry of a ledger.
 
     Raises:
         Refused: its entries do not follow from each other, or there are none.
     """
-    books = books_of(lines)
-    if books.head is None or books.head.number + 1 != len(lines):
+    digests = books_of(lines).digests
+    if not lines or len(digests) != len(lines):
         raise Refused(f"a ledger must hold to be cosigned, and {place} does not; see {command_line('budget verify')}.")
-    return [books.digest_at(number) or "" for number in range(len(lines))]
+    return digests
+
+
+def _is_charged(books: LedgerState, begun: Charge) -> bool:
+    return any(known.charge.release == begun.release for known in books.charges(begun.dataset))
 
 
 def _most_unwitnessed() -> int | None:
@@ -249,11 +265,7 @@ def fault_of_ledger(state: Path, read: Callable[[], Sequence[str]]) -> str | Non
     if lost is not None:
         return f"is {lost.rstrip(',')}, while {state} knows of {len(known)} entries"
     books = books_of(lines)
-    checkpoint = cosigned_checkpoint()
-    if checkpoint is not None:
-        digests = [
-            books.digest_at(number) or "" for number in range(0 if books.head is None else books.head.number + 1)
-        ]
-        if fault := checkpoint.fault_in(digests):
-            return f"{fault}, as the checkpoint in {CHECKPOINT_VARIABLE} shows"
+    checkpoint = None if is_scratch(state) else cosigned_checkpoint()
+    if checkpoint is not None and (fault := checkpoint.fault_in(books.digests)):
+        return f"{fault}, as the checkpoint in {CHECKPOINT_VARIABLE} shows"
     return fault_of(books, proofs)

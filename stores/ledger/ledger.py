@@ -349,8 +349,7 @@ class Ledger:
             self._require_proven(books)
             if books.known(charge) is not None:
                 return None
-            if not any(known.charge.release == charge.release for known in books.charges(charge.dataset)):
-                self._require_witnessed(books)
+            self._require_witnessed(books, charge)
             books.require_room([charge], now)
             return charge
 
@@ -572,10 +571,10 @@ class Ledger:
         if self._gate is not None:
             self._gate.require_proven(books, self.place)
 
-    def _require_witnessed(self, books: LedgerState) -> None:
-        """Refuse to begin to charge anything if a witness has not seen the ledger for too long."""
+    def _require_witnessed(self, books: LedgerState, begun: Charge | None = None) -> None:
+        """Refuse to begin to charge a release if a witness has not seen the ledger for too long."""
         if self._gate is not None:
-            self._gate.require_witnessed(books)
+            self._gate.require_witnessed(books, begun)
 
     def name_custodian(self) -> None:
         """Enter the custodian's key in a ledger of an earlier version, which names none."""

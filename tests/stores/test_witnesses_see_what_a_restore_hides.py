@@ -22,8 +22,9 @@ from stores.keys.signing_keys import signing_key
 from stores.keys.trust_file import trusted_keys_place
 from stores.ledger import state_ledger as opening
 from stores.ledger.anchor import LedgerReplaced
-from stores.ledger.gate import CHECKPOINT_VARIABLE, UNWITNESSED_VARIABLE, WITNESS_VARIABLE
-from stores.ledger.ledger import Ledger
+from stores.ledger.gate import CHECKPOINT_VARIABLE, UNWITNESSED_VARIABLE, WITNESS_VARIABLE, fault_of_ledger
+from stores.ledger.ledger import Ledger, kept_lines, ledger_place
+from stores.vault.scratch import scratch_folder
 from tests.charging import policy
 from tests.commands import carry_out
 from tests.ledger_users import asks
@@ -151,7 +152,7 @@ def test_a_witness_who_is_absent_or_another_stops_charges(watched: Agency, monke
     with pytest.raises(InvalidInput, match="a checkpoint must be a signed note"):
         opened(watched.state)
     monkeypatch.setenv(CHECKPOINT_VARIABLE, "/nowhere/checkpoint")
-    with pytest.raises(Refused, match="cannot be read; nothing was charged"):
+    with pytest.raises(Refused, match="must be a readable file, got /nowhere/checkpoint"):
         opened(watched.state)
 
 
@@ -161,7 +162,7 @@ def test_a_process_that_knows_its_ledger_asks_each_new_checkpoint(
     ledger, known = opened(watched.state), read_checkpoint(watched.cosigned.read_text())
     ledger.reserve(asks(2))
     monkeypatch.delenv(WITNESS_VARIABLE)
-    watched.cosigned.write_text(Checkpoint(known.origin, 2, known.root).signed("ledger", GOLDEN_KEY).text)
+    watched.cosigned.write_text(Checkpoint(known.origin, 2, known.root).signed(GOLDEN_KEY).text)
     with pytest.raises(LedgerReplaced, match="has others in place of the first 2 entries"):
         ledger.reserve(asks(3))
 
@@ -177,6 +178,49 @@ def test_a_ledger_goes_on_only_so_far_without_its_witness(watched: Agency, monke
     monkeypatch.setenv(UNWITNESSED_VARIABLE, "many")
     with pytest.raises(InvalidInput, match="must be a number of entries, got many"):
         opened(watched.state).reserve(asks(5, release="a third"))
+
+
+def test_a_number_without_a_checkpoint_counts_all_entries(agency: Agency, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(UNWITNESSED_VARIABLE, "2")
+    with pytest.raises(Refused, match="got 3; nothing was charged"):
+        opened(agency.state).check(asks(2, release="another"))
+    opened(agency.state).reserve(asks(2))
+
+
+def test_replays_and_rehearsals_in_scratch_have_no_witness(watched: Agency, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(UNWITNESSED_VARIABLE, "0")
+    with scratch_folder(watched.state, "replay") as scratch:
+        ledger = opened(scratch)
+        ledger.set_policy(policy(30))
+        ledger.check(asks(1))
+        ledger.reserve(asks(1))
+        assert fault_of_ledger(scratch, lambda: kept_lines(ledger_place(scratch))) is None
+
+
+def test_of_two_requests_at_once_one_is_cosigned(agency: Agency, capsys: pytest.CaptureFixture[str]) -> None:
+    (agency.witness / ".lock").touch()
+    assert agency.ask() == UNREADABLE
+    assert "only one command at a time may work in" in capsys.readouterr().err
+    (agency.witness / ".lock").unlink()
+    assert agency.ask() == DONE
+    assert not (agency.witness / ".lock").exists()
+
+
+def test_a_file_that_cannot_be_read_or_written_is_named(agency: Agency, tmp_path: Path) -> None:
+    picture = tmp_path / "picture"
+    picture.write_bytes(b"\x89PNG\xff")
+    for wrong in (tmp_path / "nowhere", picture):
+        with pytest.raises(Refused, match=f"must be a readable file, got {wrong}"):
+            carry_out("budget checkpoint", [agency.request, "--after", wrong], agency.state)
+    with pytest.raises(InvalidInput, match="/nowhere"):
+        carry_out("budget checkpoint", [Path("/nowhere/request")], agency.state)
+
+
+def test_no_key_is_made_for_a_request_that_is_none(agency: Agency, tmp_path: Path) -> None:
+    agency.request.write_text("nothing")
+    agency.witness = tmp_path / "another"
+    assert agency.hand_over() == UNREADABLE
+    assert list(agency.witness.iterdir()) == []
 
 
 def test_an_outsider_with_an_export_and_two_checkpoints_sees_the_same(
@@ -223,12 +267,12 @@ def test_a_witness_cosigns_nothing_that_the_agency_has_not_signed(
 def test_notes_have_the_published_form() -> None:
     """C2SP signed-note and tlog-checkpoint: three lines, an empty one, and signatures after an em dash."""
     plain = Checkpoint(origin_of("a1" * 32), 2, root_of([leaf(b"a"), leaf(b"b")]))
-    checkpoint = plain.signed("deniable.example", GOLDEN_KEY)
+    checkpoint = plain.signed(GOLDEN_KEY)
     cosigned = checkpoint.cosigned("witness.example", GOLDEN_KEY, 1_700_000_000)
     body, signatures = cosigned.text.split("\n\n")
     assert body.split("\n")[:2] == ["deniable/ledger/" + "a1" * 16, "2"]
     assert [line.split(" ")[:2] for line in signatures.splitlines()] == [
-        ["\u2014", "deniable.example"],
+        ["\u2014", "deniable/ledger/" + "a1" * 16],
         ["\u2014", "witness.example"],
     ]
     assert read_checkpoint(cosigned.text) == cosigned
@@ -240,7 +284,7 @@ def test_notes_have_the_published_form() -> None:
     public.verify(by_log[4:], f"{body}\n".encode())
     public.verify(by_witness[12:], f"cosignature/v1\ntime 1700000000\n{body}\n".encode())
     assert by_witness[4:12] == (1_700_000_000).to_bytes(8, "big")
-    assert by_log[:4] == sha256(b"deniable.example\n\x01" + public.public_bytes_raw()).digest()[:4]
+    assert by_log[:4] == sha256(plain.origin.encode() + b"\n\x01" + public.public_bytes_raw()).digest()[:4]
     assert by_witness[:4] == sha256(b"witness.example\n\x04" + public.public_bytes_raw()).digest()[:4]
     assert read_verifier_key(verifier_key("witness.example", public)).public_bytes_raw() == public.public_bytes_raw()
     with pytest.raises(InvalidInput, match="no blanks and no plus sign"):

@@ -6,11 +6,23 @@ import re
 from typing import TYPE_CHECKING
 
 from deniable.cli.contract import Command
-from deniable.cli.files import KEYS_HELP, Unreadable, content, replace_file, say, seconds_now, trusted, write_new_secret
+from deniable.cli.files import (
+    KEYS_HELP,
+    Unreadable,
+    content,
+    one_at_a_time,
+    replace_file,
+    say,
+    seconds_now,
+    trusted,
+    write_new_secret,
+)
 from deniable.foundation.errors import DeniableError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from deniable.record.trust import TrustedKeys
 
 _KEY, _LINE = "witness.key", "witness.pub"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]")
@@ -24,18 +36,24 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(asked: argparse.Namespace) -> int:
-    from deniable.ledger.checkpoint import read_checkpoint, read_request  # noqa: PLC0415 - slow to import
-    from deniable.ledger.witness import NotContinued, require_continued  # noqa: PLC0415
-
     trust = trusted(asked)
     if trust.keys is None:
         raise Unreadable(f"a witness must know the keys of the agency: {trust.found}.")
+    # Of two requests at once, each could continue the last checkpoint, and not the other.
+    with one_at_a_time(asked.folder):
+        return _cosign(asked, trust.keys)
+
+
+def _cosign(asked: argparse.Namespace, keys: "TrustedKeys") -> int:
+    from deniable.ledger.checkpoint import read_checkpoint, read_request  # noqa: PLC0415 - slow to import
+    from deniable.ledger.witness import NotContinued, require_continued  # noqa: PLC0415
+
     try:
-        name, key = _own_key(asked.folder, asked.name)
         request = read_request(_text(asked.request, "the request"))
         place = _in(asked.folder, f"{_NOT_PLAIN.sub('-', request.checkpoint.origin)}.checkpoint")
         seen = read_checkpoint(_text(place, "the last checkpoint")) if os.path.exists(place) else None  # noqa: PTH110
-        new = require_continued(request, seen, trust.keys.public_keys())
+        new = require_continued(request, seen, keys.public_keys())
+        name, key = _own_key(asked.folder, asked.name)
     except NotContinued as error:
         return say([str(error)], holds=False)
     except DeniableError as error:

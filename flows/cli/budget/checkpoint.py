@@ -20,28 +20,21 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(asked: argparse.Namespace, state: Path) -> int:
-    from deniable.ledger.checkpoint import checkpoint_of, read_checkpoint, request_after  # noqa: PLC0415 - slow
+    from deniable.ledger.checkpoint import checkpoint_of, request_after  # noqa: PLC0415 - slow to import
     from stores.keys.signing_keys import signing_key  # noqa: PLC0415
-    from stores.ledger.gate import digests_of, require_continues  # noqa: PLC0415 - opens a ledger
-    from stores.ledger.ledger import kept_lines, ledger_place  # noqa: PLC0415
-    from stores.vault.disk import replace_whole  # noqa: PLC0415
+    from stores.ledger.gate import digests_of, read_checkpoint_file, require_continues  # noqa: PLC0415 - opens a ledger
+    from stores.ledger.ledger import kept_lines, ledger_place, write_lines  # noqa: PLC0415
 
     place = ledger_place(state)
     digests = digests_of(kept_lines(place), str(place))
-    before = None if asked.after is None else read_checkpoint(_text(asked.after))
+    before = None if asked.after is None else read_checkpoint_file(asked.after)
     if before is not None:
         require_continues(before, digests, str(place))
-    key = signing_key(state)
-    checkpoint = checkpoint_of(digests).signed(key.trusted.owner.replace(" ", "-") or "ledger", key.private)
-    replace_whole(asked.file, request_after(0 if before is None else before.size, digests, checkpoint).text)
+    checkpoint = checkpoint_of(digests).signed(signing_key(state).private)
+    request = request_after(0 if before is None else before.size, digests, checkpoint)
+    write_lines(request.text.splitlines(), asked.file)
     show([f"{asked.file} is for the witness: {len(digests):,} entries, to be cosigned with audit witness."])
     return DONE
-
-
-def _text(path: Path) -> str:
-    from schemas.regular_files import read_regular  # noqa: PLC0415
-
-    return read_regular(path, "the checkpoint", 1 << 20).decode()
 
 
 COMMAND = StateCommand(
